@@ -7,100 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tally/backend.h>
+
 #include "cli.h"
 #include "tools/print/units.h"
 
 tally_dtype cli_part_dtype(tally_dtype dtype) {
     return dtype == TALLY_C64 ? TALLY_F32 : dtype == TALLY_C128 ? TALLY_F64 : dtype;
-}
-
-/* ---- floats ---------------------------------------------------------------------------------- */
-
-/* Format of numbers that are not subnormal: the bits after the point, and the least exponent. */
-typedef struct format {
-    int bits, least_exponent;
-    int digits; /* digits that distinguish all numbers of the format */
-} format;
-
-static format format_of(tally_dtype dtype) {
-    switch ((int)dtype) {
-    case TALLY_F16:
-        return (format){10, -14, 5};
-    case TALLY_BF16:
-        return (format){7, -126, 4};
-    case TALLY_F32:
-        return (format){23, -126, 9};
-    default:
-        return (format){52, -1022, 17};
-    }
-}
-
-/* Rounds to the nearest number of the format, ties to even. The exponent has no upper limit. */
-static double round_to(format f, double x) {
-    if (x == 0 || !isfinite(x)) return x;
-    const int exponent = ilogb(x) > f.least_exponent ? ilogb(x) : f.least_exponent;
-    return ldexp(nearbyint(ldexp(x, f.bits - exponent)), exponent - f.bits);
-}
-
-static double read_float(tally_dtype dtype, const void *value) {
-    uint16_t half;
-    uint32_t word;
-    float single;
-    double x;
-    switch ((int)dtype) {
-    case TALLY_F16:
-        memcpy(&half, value, sizeof(half));
-        const int exponent = half >> 10 & 31, fraction = half & 1023;
-        x = exponent == 31 ? (fraction ? NAN : INFINITY)
-            : exponent     ? ldexp(fraction + 1024, exponent - 25)
-                           : ldexp(fraction, -24);
-        return half >> 15 ? -x : x;
-    case TALLY_BF16:
-        memcpy(&half, value, sizeof(half));
-        word = (uint32_t)half << 16;
-        memcpy(&single, &word, sizeof(single));
-        return (double)single;
-    case TALLY_F32:
-        memcpy(&single, value, sizeof(single));
-        return (double)single;
-    default:
-        memcpy(&x, value, sizeof(x));
-        return x;
-    }
-}
-
-static uint16_t half_of(double x) {
-    const double magnitude = round_to(format_of(TALLY_F16), fabs(x));
-    const unsigned sign = signbit(x) ? 0x8000u : 0;
-    if (isnan(x)) return 0x7e00;
-    if (magnitude > 65504) return (uint16_t)(sign | 0x7c00);
-    if (magnitude < 0x1p-14) return (uint16_t)(sign | (unsigned)ldexp(magnitude, 24));
-    const int exponent = ilogb(magnitude);
-    return (uint16_t)(sign | (((unsigned)(exponent + 14) << 10) + (unsigned)ldexp(magnitude, 10 - exponent)));
-}
-
-/* Writes the nearest number of the item's type. */
-static void write_float(tally_dtype dtype, double x, void *to) {
-    const float single = (float)(dtype == TALLY_BF16 ? round_to(format_of(TALLY_BF16), x) : x);
-    uint32_t word;
-    uint16_t half;
-    switch ((int)dtype) {
-    case TALLY_F16:
-        half = half_of(x);
-        memcpy(to, &half, sizeof(half));
-        break;
-    case TALLY_BF16:
-        memcpy(&word, &single, sizeof(word));
-        half = (uint16_t)(word >> 16);
-        memcpy(to, &half, sizeof(half));
-        break;
-    case TALLY_F32:
-        memcpy(to, &single, sizeof(single));
-        break;
-    default:
-        memcpy(to, &x, sizeof(x));
-        break;
-    }
 }
 
 /* ---- any part -------------------------------------------------------------------------------- */
@@ -117,7 +30,7 @@ static wide widen(tally_dtype dtype, const void *value) {
     const tally_kind kind = tally_dtype_kind(dtype);
     const size_t bytes = tally_dtype_bytes(dtype);
     wide w = {.kind = kind};
-    if (kind == TALLY_KIND_FLOAT) return w.number = read_float(dtype, value), w;
+    if (kind == TALLY_KIND_FLOAT) return tally_value_convert(dtype, value, TALLY_F64, &w.number), w;
     /* Low bytes come first: only for little-endian machines. */
     memcpy(&w.natural, value, bytes);
     const unsigned unused = 64 - 8 * (unsigned)bytes;
@@ -134,7 +47,7 @@ void cli_part_store(tally_dtype part, double number, void *to) {
     const tally_kind kind = tally_dtype_kind(part);
     const size_t bytes = tally_dtype_bytes(part);
     if (kind == TALLY_KIND_FLOAT) {
-        write_float(part, number, to);
+        tally_value_convert(TALLY_F64, &number, part, to);
         return;
     }
     const uint64_t bits = kind == TALLY_KIND_BOOL ? number != 0 : number < 0 ? (uint64_t)(int64_t)number : (uint64_t)number;
@@ -143,12 +56,24 @@ void cli_part_store(tally_dtype part, double number, void *to) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
+/* Returns the digits that distinguish all numbers of a float type. */
+static int digits_of(tally_dtype dtype) {
+    return dtype == TALLY_F16 ? 5 : dtype == TALLY_BF16 ? 4 : dtype == TALLY_F32 ? 9 : 17;
+}
+
+/* Returns the number of a float type that is nearest to the text's. */
+static double nearest(tally_dtype dtype, const char *text) {
+    unsigned char item[8];
+    if (dtype == TALLY_F32) return (double)strtof(text, NULL);
+    cli_part_store(dtype, strtod(text, NULL), item);
+    return cli_part_number(dtype, item);
+}
+
 /* Formats the shortest text that reads back as the same number of the type. */
 static void shortest(char *text, size_t bytes, tally_dtype dtype, double number) {
-    const format f = format_of(dtype);
-    for (int digits = 1; digits <= f.digits; digits++) {
+    for (int digits = 1; digits <= digits_of(dtype); digits++) {
         snprintf(text, bytes, "%.*g", digits, number);
-        const double back = dtype == TALLY_F32 ? (double)strtof(text, NULL) : round_to(f, strtod(text, NULL));
+        const double back = nearest(dtype, text);
         if (back != number) continue;
         /* An exponent below 15 is written out: 1370, not 1.37e+03. */
         const char *exponent = strstr(text, "e+");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Initial results: those that are floats, of ops that compute in integers. */
 #include <math.h>
-#include <string.h>
+
+#include <tally/backend.h>
 
 #include "ops/ops.h"
 
@@ -12,15 +13,6 @@ tally_dtype tally_term_initial_integer(const tally_term *term, uint32_t i) {
     return term->value && tally_dtype_is_integer(term->value) ? term->value : TALLY_DTYPE_DEFAULT;
 }
 
-static double read_float(tally_dtype type, const unsigned char *at) {
-    float narrow;
-    double wide;
-    memcpy(&narrow, at, sizeof(narrow));
-    if (type == TALLY_F32) return (double)narrow;
-    memcpy(&wide, at, sizeof(wide));
-    return wide;
-}
-
 tally_status tally_terms_check_initial(const tally_terms *terms, const void *initial) {
     tally_result_info value;
     uint32_t term = 0, first = 0;
@@ -29,7 +21,8 @@ tally_status tally_terms_check_initial(const tally_terms *terms, const void *ini
         term = value.term;
         const tally_dtype type = tally_term_initial_integer(&terms->list[term], i - first);
         if (!type) continue;
-        const double x = read_float(value.dtype, (const unsigned char *)initial + value.offset);
+        double x = 0;
+        tally_value_convert(value.dtype, (const unsigned char *)initial + value.offset, TALLY_F64, &x);
         if (x == trunc(x) && tally_integer_holds(type, x)) continue;
         return tally_fail(TALLY_E_ARGUMENT, "desc.initial: %s of %s is computed in integers: %.17g is no %s",
                           terms->list[term].name, tally_dtype_name(terms->in), x, tally_dtype_name(type));

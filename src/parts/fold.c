@@ -78,8 +78,8 @@ static void fold_converted(const tally_part_folder *f, uint32_t t, const void *c
         const uint64_t count = n - at < TALLY_CHUNK_ITEMS ? n - at : TALLY_CHUNK_ITEMS;
         for (uint32_t k = 0; k < program->inputs; k++)
             for (uint64_t i = 0; i < count * parts; i++)
-                tally_part_convert(from_part, (const unsigned char *)items[k] + (at * parts + i) * from_bytes, to_part,
-                                   chunk[k] + i * to_bytes);
+                tally_value_convert(from_part, (const unsigned char *)items[k] + (at * parts + i) * from_bytes, to_part,
+                                    chunk[k] + i * to_bytes);
         program->fold(converted, f->params + f->param_offset[t], base + at, count, false, acc);
         tally_host_push(program, &counter, acc);
     }
@@ -122,7 +122,7 @@ static void finish_here(const tally_part_folder *f, const unsigned char *acc, ui
             const tally_dtype out = term->results[i].out, natural = natural_of(f, t, i);
             const unsigned char *value = values + tally_layout_append(&from, tally_layout_of(natural));
             const uint32_t at = f->result_offset[t] + tally_layout_append(&to, tally_layout_of(out));
-            tally_part_convert(natural, value, out, result + at);
+            tally_value_convert(natural, value, out, result + at);
         }
     }
 }

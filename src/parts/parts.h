@@ -94,7 +94,7 @@ tally_status tally_part_read(const char *name, const void *record, uint64_t byte
  * closes the terms. Errors: E_ARGUMENT, for own operators too; E_MEMORY. */
 tally_status tally_part_resolve(const char *name, const tally_part_view *view, tally_terms *terms);
 
-/* ---- fold.c, convert.c ----------------------------------------------------------------------- */
+/* ---- fold.c ---------------------------------------------------------------------------------- */
 
 /* The arithmetic of a plan's terms: by the library's programs on the host, or by the plan. */
 typedef struct tally_part_folder {
@@ -121,10 +121,6 @@ tally_status tally_part_combine(const tally_part_folder *folder, void *left, con
 tally_status tally_part_finish(const tally_part_folder *folder, const void *acc, uint64_t n, void *result);
 /* Sets the padding of an accumulator to 0. */
 void tally_part_clean(const tally_part_folder *folder, void *acc);
-
-/* Converts a value as a result's type `out` is stored: rounded once, to nearest even, with one
- * NaN. */
-void tally_part_convert(tally_dtype from, const void *value, tally_dtype out, void *to);
 
 /* ---- kit.c ----------------------------------------------------------------------------------- */
 

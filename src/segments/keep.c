@@ -88,7 +88,8 @@ static tally_status give(const tally_segments_plan *plan, void *queue, const voi
 static tally_status grow(tally_segments_plan *plan, uint64_t chunks) {
     const uint64_t acc = plan->base.terms.acc.bytes;
     tally_buffer *partials = NULL, *counts = NULL;
-    if (tally_buffer_bytes(plan->partials) >= chunks * acc) return TALLY_OK;
+    const bool has_counts = !plan->counts || tally_buffer_bytes(plan->counts) >= chunks * 8;
+    if (has_counts && tally_buffer_bytes(plan->partials) >= chunks * acc) return TALLY_OK;
     tally_status status = tally_segments_open_buffer(plan, chunks * acc, &partials);
     if (!status && plan->counts) status = tally_segments_open_buffer(plan, chunks * 8, &counts);
     if (status) return tally_buffer_destroy(partials), status;

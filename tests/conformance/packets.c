@@ -353,6 +353,12 @@ static void test_packet_verdicts(void **state) {
     expect_no_record(&w, TALLY_CHUNK, n + 1, 1, w.record, TALLY_E_ARGUMENT, "not that of items 4096 to 8192 of 12289");
     expect_no_record(&w, TALLY_CHUNK + 1, n, 1, w.record, TALLY_E_UNSUPPORTED, "begins at item 4097");
     expect_no_record(&w, TALLY_CHUNK, n, 1, 64, TALLY_E_ARGUMENT, "out_bytes is 64");
+    /* A packet whose first word is no status. */
+    static const uint64_t no_status[] = {UINT64_C(1) << 32, 77, UINT64_MAX};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(no_status); i++) {
+        MUST(tally_buffer_write(w.queue, w.packets, 8 + w.packet, &no_status[i], 8));
+        expect_no_record(&w, TALLY_CHUNK, n, 1, w.record, TALLY_E_ARGUMENT, "not that of items 4096 to 8192 of 12288");
+    }
     MUST(tally_packet_fail(w.plan, w.queue, TALLY_E_NO_DEVICE, w.packets, 8 + w.packet));
     expect_verdict(&w, 3, n, TALLY_E_NO_DEVICE, 1);
     for (uint64_t r = 0; r < 3; r++) MUST(make(&w, r * TALLY_CHUNK, TALLY_CHUNK, n, r));

@@ -238,6 +238,16 @@ static void test_initial_own(void **unused) {
         REFUSED_DESC(TALLY_BY_AXES, TALLY_E_UNSUPPORTED, (desc.op = 0, desc.custom = own, desc.initial = &initial), "initial");
         tally_op_destroy(own);
     }
+    /* The initial result of an f16 has two bytes, though the op computes in integers. */
+    static const tally_op_desc total = {
+        .size = sizeof total, .name = "total", .out = TALLY_F16, .identity = "0", .load = "x", .combine = "a + b"};
+    static const uint16_t halves[] = {0x3e00, 0x4000}; /* 1.5, 2 */
+    tally_custom_op *own;
+    MUST(tally_op_create(&total, &own));
+#define OF_HALF(half) (desc.op = 0, desc.custom = own, desc.in = TALLY_I32, desc.initial = &halves[half])
+    REFUSED_DESC(TALLY_BY_AXES, TALLY_E_ARGUMENT, OF_HALF(0), "desc.initial", "1.5 is no i64");
+    REFUSED_DESC(TALLY_BY_AXES, TALLY_E_UNSUPPORTED, OF_HALF(1), "host");
+    tally_op_destroy(own);
     tally_context_destroy(context);
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The types of every op and dtype, compared with tables written here, not made from the
  * library's. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <tally/backend.h>
 
 #include "core.h"
 
@@ -297,8 +300,71 @@ static void test_conversions(void **unused) {
         }
 }
 
+static uint64_t converted(tally_dtype from, uint64_t bits, tally_dtype to) {
+    uint64_t out = 0;
+    MUST(tally_value_convert(from, &bits, to, &out));
+    return out;
+}
+
+/* Values of one type as those of another. */
+static void test_values(void **unused) {
+    (void)unused;
+    static const struct {
+        tally_dtype from;
+        uint64_t bits;
+        tally_dtype to;
+        uint64_t expected;
+    } known[] = {
+        {TALLY_F64, 0x3ff0000010000000, TALLY_F32, 0x3f800000}, /* 1 + 2^-24, halfway */
+        {TALLY_F64, 0x3ff0000010000001, TALLY_F32, 0x3f800001},
+        {TALLY_F64, 0x3ff0020000000001, TALLY_F16, 0x3c01}, /* above 1 + 2^-11, halfway; in f32 it is halfway */
+        {TALLY_F64, 0x40effdffffffffff, TALLY_F16, 0x7bff}, /* below 65,520 */
+        {TALLY_F64, 0xc0effe0000000000, TALLY_F16, 0xfc00},
+        {TALLY_F64, 0x3e60000000000000, TALLY_F16, 0x0000}, /* 2^-25: half the least subnormal */
+        {TALLY_F64, 0xbe60000000000001, TALLY_F16, 0x8001},
+        {TALLY_F64, 0x3ff0100000000001, TALLY_BF16, 0x3f81},
+        {TALLY_F64, 0xfff0000000000123, TALLY_F32, 0x7fc00000},
+        {TALLY_BF16, 0xffc1, TALLY_F64, 0x7ff8000000000000},
+        {TALLY_BF16, 0xffc1, TALLY_BF16, 0xffc1}, /* of the same type: a copy */
+        {TALLY_I64, 0x8000000000000000, TALLY_F32, 0xdf000000},
+        {TALLY_I64, 0x0100000100000001, TALLY_F32, 0x5b800001}, /* in f64 it is halfway */
+        {TALLY_U64, 0x8100000000000001, TALLY_BF16, 0x5f01},
+        {TALLY_U64, UINT64_MAX, TALLY_F64, 0x43f0000000000000},
+        {TALLY_I8, 0x80, TALLY_I64, 0xffffffffffffff80},
+        {TALLY_I64, 0x1234567890abcdef, TALLY_U16, 0xcdef},
+        {TALLY_BOOL, 7, TALLY_I32, 1},
+        {TALLY_F32, 0x80000000, TALLY_BOOL, 0},
+        {TALLY_F64, 0xc06fffffffffffff, TALLY_I16, 0xff01}, /* -255.99 */
+        {TALLY_F64, 0xbfefffffffffffff, TALLY_U8, 0},       /* above -1 */
+        {TALLY_F64, 0x43dfffffffffffff, TALLY_I64, 0x7ffffffffffffc00},
+    };
+    static const double beyond[] = {-1, 256, INFINITY, NAN};
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(known); i++) {
+        const uint64_t got = converted(known[i].from, known[i].bits, known[i].to);
+        if (got != known[i].expected)
+            fail_msg("%s 0x%llx to %s is 0x%llx, should be 0x%llx", tally_dtype_name(known[i].from),
+                     (unsigned long long)known[i].bits, tally_dtype_name(known[i].to), (unsigned long long)got,
+                     (unsigned long long)known[i].expected);
+    }
+    for (uint64_t bits = 0; bits < 65536; bits++)
+        for (tally_dtype type = TALLY_F16; type <= TALLY_BF16; type++) {
+            const uint64_t wide = converted(type, bits, TALLY_F64), exponent = type == TALLY_F16 ? 0x7c00 : 0x7f80;
+            const bool is_nan = (bits & 0x7fff) > exponent;
+            assert_int_equal(converted(TALLY_F64, wide, type), is_nan ? (type == TALLY_F16 ? 0x7e00U : 0x7fc0U) : bits);
+        }
+    uint8_t byte = 99;
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(beyond); i++)
+        REFUSED(tally_value_convert(TALLY_F64, &beyond[i], TALLY_U8, &byte), TALLY_E_ARGUMENT, "beyond the range of u8");
+    assert_int_equal(byte, 99);
+    REFUSED(tally_value_convert(TALLY_C64, beyond, TALLY_F32, &byte), TALLY_E_ARGUMENT, "real types only");
+}
+
 const core_test type_tests[] = {
-    {"types of every op and dtype", test_types},  {"types of lanes", test_lanes},
-    {"the level compensated", test_compensated},  {"exactness", test_exactness},
-    {"conversions of results", test_conversions}, {NULL, NULL},
+    {"types of every op and dtype", test_types},
+    {"types of lanes", test_lanes},
+    {"the level compensated", test_compensated},
+    {"exactness", test_exactness},
+    {"conversions of results", test_conversions},
+    {"conversions of values", test_values},
+    {NULL, NULL},
 };
