@@ -14,6 +14,7 @@ const tally_backend tally_backend_cuda = {
     .mem_open = tally_cuda_mem_open,
     .mem_close = tally_cuda_mem_close,
     .mem_pointer = tally_cuda_mem_pointer,
+    .mem_place = tally_cuda_mem_place,
     .queue_open = tally_cuda_queue_open,
     .queue_close = tally_cuda_queue_close,
     .queue_wait = tally_cuda_queue_wait,

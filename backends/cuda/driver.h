@@ -134,6 +134,7 @@ void tally_cuda_device_close(void *device);
 tally_status tally_cuda_mem_open(void *device, tally_mem_kind kind, void *handle, uint64_t *bytes, void **mem);
 void tally_cuda_mem_close(void *device, void *mem);
 void *tally_cuda_mem_pointer(void *mem);
+tally_mem_place tally_cuda_mem_place(void *mem);
 
 tally_status tally_cuda_queue_open(void *device, int wrap, void *native, void **queue);
 void tally_cuda_queue_close(void *device, void *queue);

@@ -107,3 +107,7 @@ void *tally_cuda_mem_pointer(void *opaque) {
     const tally_cuda_mem *mem = opaque;
     return mem->kind == TALLY_MEM_STAGING ? mem->host : (void *)(uintptr_t)mem->address;
 }
+
+tally_mem_place tally_cuda_mem_place(void *opaque) {
+    return (tally_mem_place){NULL, (uintptr_t)tally_cuda_mem_pointer(opaque)};
+}

@@ -98,6 +98,10 @@ static void *mem_pointer(void *mem) {
     return ((host_mem *)mem)->bytes;
 }
 
+static tally_mem_place mem_place(void *mem) {
+    return (tally_mem_place){NULL, (uintptr_t)mem_pointer(mem)};
+}
+
 /* ---- queues: nothing is ever under way ------------------------------------------------------- */
 
 static tally_status queue_open(void *device, int wrap, void *native, void **queue) {
@@ -309,6 +313,7 @@ const tally_backend tally_backend_host = {
     .mem_open = mem_open,
     .mem_close = mem_close,
     .mem_pointer = mem_pointer,
+    .mem_place = mem_place,
     .queue_open = queue_open,
     .queue_close = queue_close,
     .queue_wait = queue_wait,

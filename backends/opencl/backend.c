@@ -17,6 +17,7 @@ const tally_backend tally_backend_opencl = {
     .mem_open = ocl_mem_open,
     .mem_close = ocl_mem_close,
     .mem_pointer = ocl_mem_pointer,
+    .mem_place = ocl_mem_place,
     .queue_open = ocl_queue_open,
     .queue_close = ocl_queue_close,
     .queue_wait = ocl_queue_wait,

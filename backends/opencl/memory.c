@@ -61,6 +61,7 @@ tally_status ocl_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint6
         mem->handle = create(device, CL_MEM_READ_WRITE, *bytes, NULL, &error);
         break;
     case TALLY_MEM_HOST:
+        mem->host = handle;
         mem->handle = create(device, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, *bytes, handle, &error);
         break;
     case TALLY_MEM_NATIVE:
@@ -95,4 +96,22 @@ void ocl_mem_close(void *opaque, void *closed) {
 void *ocl_mem_pointer(void *opaque) {
     const ocl_mem *mem = opaque;
     return mem->kind == TALLY_MEM_STAGING ? mem->host : (void *)mem->handle;
+}
+
+/* A sub-buffer lies in another cl_mem. */
+tally_mem_place ocl_mem_place(void *opaque) {
+    const ocl_mem *mem = opaque;
+    cl_mem parent = NULL;
+    size_t offset = 0;
+    void *host = mem->host;
+    if (mem->kind == TALLY_MEM_NATIVE) {
+        cl_mem_flags flags = 0;
+        tally_opencl.clGetMemObjectInfo(mem->handle, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
+        if (flags & CL_MEM_USE_HOST_PTR) /* of a sub-buffer it is the address of its first byte */
+            tally_opencl.clGetMemObjectInfo(mem->handle, CL_MEM_HOST_PTR, sizeof(host), &host, NULL);
+        tally_opencl.clGetMemObjectInfo(mem->handle, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(parent), &parent, NULL);
+        tally_opencl.clGetMemObjectInfo(mem->handle, CL_MEM_OFFSET, sizeof(offset), &offset, NULL);
+    }
+    if (host) return (tally_mem_place){NULL, (uintptr_t)host};
+    return (tally_mem_place){parent ? parent : mem->handle, offset};
 }

@@ -77,7 +77,7 @@ typedef struct ocl_device {
 typedef struct ocl_mem {
     cl_mem handle;
     tally_mem_kind kind;
-    void *host;      /* the address of staging memory */
+    void *host;      /* the address of host and staging memory, else NULL */
     void *owned;     /* its memory, if it is to be freed */
     uint64_t number; /* unique: a later object with the same handle has another number */
 } ocl_mem;
@@ -111,6 +111,7 @@ void ocl_device_close(void *device);
 tally_status ocl_mem_open(void *device, tally_mem_kind kind, void *handle, uint64_t *bytes, void **mem);
 void ocl_mem_close(void *device, void *mem);
 void *ocl_mem_pointer(void *mem);
+tally_mem_place ocl_mem_place(void *mem);
 
 tally_status ocl_queue_open(void *device, int wrap, void *native, void **queue);
 void ocl_queue_close(void *device, void *queue);

@@ -29,7 +29,7 @@
 extern "C" {
 #endif
 
-#define TALLY_BACKEND_ABI 4
+#define TALLY_BACKEND_ABI 5
 
 #if defined(__GNUC__)
 #define TALLY_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
@@ -58,6 +58,13 @@ typedef enum tally_mem_kind {
     TALLY_MEM_STAGING = 4 /* ignored; new host memory that copies fast to the device. With
                              staging_in_place kernels take it as they take device memory */
 } tally_mem_kind;
+
+/* Where memory lies. Two of them share bytes only if `memory` is equal and their ranges from
+ * `offset` on overlap. With NULL for `memory`, `offset` is an address. */
+typedef struct tally_mem_place {
+    const void *memory;
+    uint64_t offset; /* in bytes */
+} tally_mem_place;
 
 /* The forms of a program; each says what `data` is. */
 typedef enum tally_program_form {
@@ -133,10 +140,12 @@ typedef struct tally_backend {
 
     /* Memory. mem_open writes the size to *bytes: the size asked for, or the driver's for NATIVE
      * with 0. mem_pointer returns the native handle of DEVICE, NATIVE and HOST memory (CUDA: the
-     * address; OpenCL: the cl_mem), and the host address of STAGING memory. */
+     * address; OpenCL: the cl_mem), and the host address of STAGING memory. mem_place tells wrapped
+     * memory that lies within other memory. */
     tally_status (*mem_open)(void *device, tally_mem_kind kind, void *handle, uint64_t *bytes, void **mem);
     void (*mem_close)(void *device, void *mem);
     void *(*mem_pointer)(void *mem);
+    tally_mem_place (*mem_place)(void *mem);
 
     /* Queues, all in order. With `wrap`, `native` is the caller's queue, and NULL is CUDA's default
      * stream. Without it, native is NULL and a new queue is made. */

@@ -164,6 +164,7 @@ struct tally_buffer {
     tally_context *context;
     void *mem;
     uint64_t bytes;
+    tally_mem_place place;
     void *host; /* host and staging memory: the address */
 };
 

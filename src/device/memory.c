@@ -21,23 +21,19 @@ tally_status tally_check_items(const tally_buffer *buffer, uint64_t offset, uint
     return TALLY_OK;
 }
 
-/* Tells whether two buffers share one memory: the same object, or host memory, which may be wrapped
- * twice. For host memory it turns the offsets into addresses. */
-static bool is_one_memory(const tally_buffer *in, uint64_t *in_begin, const tally_buffer *out, uint64_t *out_begin) {
-    const tally_backend *backend = in->context->backend;
-    if (!in->host || !out->host) return in == out || backend->mem_pointer(in->mem) == backend->mem_pointer(out->mem);
-    *in_begin += (uintptr_t)in->host;
-    *out_begin += (uintptr_t)out->host;
-    return true;
+/* Returns where byte `begin` of a buffer lies in its memory. */
+static uint64_t begin_of(const tally_buffer *buffer, uint64_t begin) {
+    return buffer->place.offset + begin;
 }
 
 bool tally_is_same_place(const tally_buffer *in, uint64_t in_begin, const tally_buffer *out, uint64_t out_begin) {
-    return is_one_memory(in, &in_begin, out, &out_begin) && in_begin == out_begin;
+    return in->place.memory == out->place.memory && begin_of(in, in_begin) == begin_of(out, out_begin);
 }
 
 tally_status tally_check_apart(tally_range a, tally_range b) {
-    if (!a.bytes || !b.bytes || !is_one_memory(a.buffer, &a.begin, b.buffer, &b.begin)) return TALLY_OK;
-    if (a.begin + a.bytes <= b.begin || b.begin + b.bytes <= a.begin) return TALLY_OK;
+    const uint64_t a_begin = begin_of(a.buffer, a.begin), b_begin = begin_of(b.buffer, b.begin);
+    if (!a.bytes || !b.bytes || a.buffer->place.memory != b.buffer->place.memory) return TALLY_OK;
+    if (a_begin + a.bytes <= b_begin || b_begin + b.bytes <= a_begin) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "%s and %s overlap", a.name, b.name);
 }
 
@@ -56,6 +52,7 @@ tally_status tally_buffer_open(tally_context *context, tally_mem_kind kind, void
         free(buffer);
         return status;
     }
+    buffer->place = backend->mem_place(buffer->mem);
     if (kind == TALLY_MEM_STAGING) buffer->host = backend->mem_pointer(buffer->mem);
     if (kind == TALLY_MEM_HOST) buffer->host = handle;
     tally_context_retain(context);

@@ -14,6 +14,7 @@ typedef struct device_test {
 /* Each list ends with a NULL name. */
 extern const device_test api_tests[];            /* api.c: the public functions on a real device */
 extern const device_test memory_tests[];         /* memory.c: sizes of buffers, host memory in place */
+extern const device_test wrapped_tests[];        /* wrapped.c: wrapped memory within other wrapped memory */
 extern const device_test empty_tests[];          /* empties.c: none, one and two items of every op and type */
 extern const device_test host_tests[];           /* host.c: few items on a CPU device, which the calling thread reduces */
 extern const device_test feed_tests[];           /* feed.c: items in pieces */

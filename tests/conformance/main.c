@@ -112,10 +112,11 @@ static void add(suite *s, const char *name, CMUnitTestFunction run, void *state)
  *. */
 static const device_test *const compiler_lists[] = {cache_tests, arithmetic_tests, custom_example_tests, custom_tests};
 static const device_test *const lists[] = {
-    api_tests,       host_tests,     feed_tests,          part_tests,          packet_tests,       devices_tests, thread_tests,
-    semantics_tests, fused_tests,    accuracy_tests,      moment_tests,        pivot_tests,        enqueue_tests, tuning_tests,
-    scan_tests,      scan_use_tests, scan_block_tests,    scan_axis_tests,     move_tests,         memory_tests,  empty_tests,
-    golden_tests,    segments_tests, segments_form_tests, segments_list_tests, segments_same_tests};
+    api_tests,           host_tests,          feed_tests,         part_tests,     packet_tests,     devices_tests,
+    thread_tests,        semantics_tests,     fused_tests,        accuracy_tests, moment_tests,     pivot_tests,
+    enqueue_tests,       tuning_tests,        scan_tests,         scan_use_tests, scan_block_tests, scan_axis_tests,
+    move_tests,          memory_tests,        wrapped_tests,      empty_tests,    golden_tests,     segments_tests,
+    segments_form_tests, segments_list_tests, segments_same_tests};
 
 static void add_list(suite *s, place *at, const device_test *list, char (*names)[96], size_t *used) {
     for (const device_test *t = list; t->name; t++) {

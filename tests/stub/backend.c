@@ -106,6 +106,10 @@ static void *mem_pointer(void *mem) {
     return o ? o->memory.bytes : NULL;
 }
 
+static tally_mem_place mem_place(void *mem) {
+    return (tally_mem_place){NULL, (uintptr_t)mem_pointer(mem)};
+}
+
 /* ---- queues: enqueued work happens at the wait ----------------------------------------------- */
 
 static tally_status queue_open(void *device, int wrap, void *native, void **queue) {
@@ -336,6 +340,7 @@ const tally_backend stub_backend = {
     .mem_open = mem_open,
     .mem_close = mem_close,
     .mem_pointer = mem_pointer,
+    .mem_place = mem_place,
     .queue_open = queue_open,
     .queue_close = queue_close,
     .queue_wait = queue_wait,
