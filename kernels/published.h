@@ -8,7 +8,8 @@
  * tag of 30 bits and a state of 2 bits. The tag is the number of the call and the state is what is
  * published. A word is written and read whole, so no order among words is needed, and nothing is
  * cleared between calls. The calls are counted in memory, where captured launches find the count
- * too.
+ * too. A word of exactly 2^30 calls before would pass for one of this call, if no call between them
+ * had that tile.
  * Needs: loads and stores of 8 bytes that other groups see whole; kernels/scanning.h before it.
  * Why: it is the same for GPUs and CPUs, in CUDA C and OpenCL C.
  *

@@ -56,6 +56,13 @@ static void describe_version(char *text, size_t bytes) {
     free(path);
 }
 
+/* In a child of fork the driver does not work: the child has no device. */
+static void note_fork(void) {
+    tally_cuda.devices = 0;
+    snprintf(tally_cuda.reason, sizeof(tally_cuda.reason),
+             "the process was forked after CUDA had been used: fork before that, spawn, or choose the backend host");
+}
+
 static void open_driver(void) {
     char *reason = tally_cuda.reason;
     const size_t bytes = sizeof(tally_cuda.reason);
@@ -77,6 +84,7 @@ static void open_driver(void) {
             snprintf(reason, bytes, "cuInit: %s (%d)", tally_cuda_error_name(error), (int)error);
         return;
     }
+    pthread_atfork(NULL, NULL, note_fork);
     tally_cuda.cuDriverGetVersion(&tally_cuda.version);
     describe_version(tally_cuda.version_text, sizeof(tally_cuda.version_text));
     const CUresult counted = tally_cuda.cuDeviceGetCount(&tally_cuda.devices);

@@ -139,17 +139,17 @@ static tally_status copy_out(void *queue, void *mem, uint64_t offset, void *host
 
 /* ---- programs and kernels -------------------------------------------------------------------- */
 
-/* Makes the program of one text: an op, a scan or a stem. NULL: out of memory. */
-static host_program *open_program(const tally_host_key *key, uint32_t parts) {
-    host_program *program = calloc(1, sizeof(*program) + parts * sizeof(program->parts[0]));
-    if (!program) return NULL;
+/* Makes the program of one text: an op, a scan or a stem. */
+static tally_status open_program(const tally_host_key *key, uint32_t parts, host_program **out) {
+    host_program *program = *out = calloc(1, sizeof(*program) + parts * sizeof(program->parts[0]));
+    if (!program) return tally_fail(TALLY_E_MEMORY, "out of memory");
     program->key = key;
-    if (key->program >= TALLY_HOST_MOVE) return program;
+    if (key->program >= TALLY_HOST_MOVE) return TALLY_OK;
     program->part_count = 1;
     program->parts[0].program = tally_host_code_here()->programs[key->program];
     program->acc_bytes = program->parts[0].program->acc_bytes;
     program->result_bytes = program->parts[0].program->result_bytes;
-    return program;
+    return TALLY_OK;
 }
 
 /* Makes a reduction by several ops, or of segments, from the programs that each op has alone. */
@@ -159,8 +159,8 @@ static tally_status open_parts(const tally_program_desc *desc, host_program **ou
         const tally_program_part *given = &desc->parts[p];
         const tally_host_key *key = tally_host_find(given->text, given->bytes);
         if (!key || TALLY_HOST_IS_SCAN(key->form)) return free(program), TALLY_E_UNSUPPORTED;
-        if (!program) program = open_program(key, desc->part_count);
-        if (!program) return TALLY_E_MEMORY;
+        const tally_status status = program ? TALLY_OK : open_program(key, desc->part_count, &program);
+        if (status) return status;
         const tally_host_program *own = tally_host_code_here()->programs[key->program];
         if (desc->segments && desc->segments->has_initial && !own->initial) return free(program), TALLY_E_UNSUPPORTED;
         program->parts[p] = (host_part){.program = own,
@@ -177,22 +177,21 @@ static tally_status open_parts(const tally_program_desc *desc, host_program **ou
     return TALLY_OK;
 }
 
+/* The program of a source is the prebuilt one. A prebuilt one that is not there, or for which memory
+ * is lacking, is asked for again as a source, and that fails with the reason. */
 static tally_status program_create(void *device, const tally_program_desc *desc, void **program) {
     (void)device;
     host_program *own = NULL;
-    tally_status status = TALLY_OK;
-    if (desc->form != TALLY_PROGRAM_PREBUILT)
-        return tally_fail(TALLY_E_UNSUPPORTED, "host compiles nothing: it has the built-in ops, with their own accumulators "
-                                               "and results; OpenCL and CUDA have others");
-    if (desc->part_count) {
+    const tally_host_key *key = desc->part_count ? NULL : tally_host_find(desc->data, desc->bytes);
+    tally_status status = TALLY_E_UNSUPPORTED;
+    if (desc->part_count)
         status = open_parts(desc, &own);
-    } else {
-        const tally_host_key *key = tally_host_find(desc->data, desc->bytes);
-        if (key) own = open_program(key, 1);
-        status = !key ? TALLY_E_UNSUPPORTED : own ? TALLY_OK : TALLY_E_MEMORY;
-    }
+    else if (key)
+        status = open_program(key, 1, &own);
     if (!status) *program = own;
-    return status;
+    if (status != TALLY_E_UNSUPPORTED) return status;
+    return tally_fail(status, "host compiles nothing: it has the built-in ops, with their own accumulators and results; OpenCL "
+                              "and CUDA have others, and custom ops");
 }
 
 static tally_status program_binary(void *device, void *program, void **data, size_t *bytes) {

@@ -32,8 +32,8 @@
  * wait for the first.
  *
  * Processes. After a fork the child may go on with objects of the backend `host`. Drivers do not
- * survive a fork: in the child calls with the parent's OpenCL objects fail with E_DEVICE, and there
- * are no OpenCL devices; with CUDA calls fail as its driver says.
+ * survive a fork: in the child calls with the parent's objects of CUDA and OpenCL fail with
+ * E_DEVICE, and there are no devices of a driver that the parent had used.
  *
  * Destruction. Every *_destroy takes NULL. Buffers, queues, plans and feeds keep their context
  * alive, so they may be destroyed in any order. Before the plans and buffers of enqueued work are

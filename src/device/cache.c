@@ -64,6 +64,7 @@ static bool choose_directory(char *dir, size_t bytes, char *note, size_t note_by
         return snprintf(note, note_bytes, "none of TALLY_CACHE_DIR, XDG_CACHE_HOME and HOME is set"), false;
     }
     if (length < 0 || (size_t)length >= bytes) return snprintf(note, note_bytes, "the directory's path is too long"), false;
+    while (length > 1 && dir[length - 1] == '/') dir[--length] = 0;
     return true;
 }
 
@@ -142,7 +143,8 @@ void *tally_cache_load(tally_cache *cache, tally_key key, size_t *bytes, bool *d
                 head.bytes > 0 && (uint64_t)stat.st_size == sizeof(head) + head.bytes;
     if (good) {
         data = malloc(head.bytes);
-        good = data && fread(data, head.bytes, 1, file) == 1 && XXH3_64bits(data, head.bytes) == head.checksum;
+        if (!data) return fclose(file), NULL;
+        good = fread(data, head.bytes, 1, file) == 1 && XXH3_64bits(data, head.bytes) == head.checksum;
     }
     if (file) fclose(file);
     if (good) return *bytes = head.bytes, data;

@@ -155,7 +155,8 @@ struct tally_context {
     tally_cache *cache;
     char cache_dir[512], cache_note[256];
     bool probed;
-    unsigned tried, features; /* bit i: feature i has been tried; the device has it */
+    unsigned tried;            /* bit i: feature i has been tried. The lock is held */
+    _Atomic unsigned features; /* bit i: the device has feature i */
     uint64_t built, prebuilt, from_disk, from_memory, damaged;
 };
 

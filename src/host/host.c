@@ -6,6 +6,9 @@
  */
 #include <float.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 #include "host/host.h"
 #include "host/pool.h"
@@ -17,13 +20,19 @@ static bool is_plain(const tally_reduce_desc *desc) {
            !desc->custom && !desc->terms && !desc->term_count;
 }
 
-/* Tells whether this thread rounds and keeps subnormals as the devices do, which are tested for it
- * (probe.c). A program linked with -ffast-math flushes subnormals, for example. */
+/* Tells whether this thread's arithmetic is the default, as that of the devices is, which are tested
+ * for it (probe.c). A program linked with -ffast-math flushes subnormals, for example, and others
+ * trap at a NaN. Those that are not sound take a launch, which puts their environment aside. */
 static bool is_sound(void) {
+#ifdef __SSE2__
+    const unsigned all_masked_to_nearest = 0x1f80, raised = 0x3f;
+    return FLT_EVAL_METHOD == 0 && (_mm_getcsr() & ~raised & 0xffff) == all_masked_to_nearest;
+#else
     static const volatile float one = 1, half_ulp = 0x1p-24f, more = 0x1.8p-24f, small = 0x1.8p-126f, least = 0x1p-126f;
     const volatile float subnormal = small - least;
     return FLT_EVAL_METHOD == 0 && one + half_ulp == one && -one - half_ulp == -one && one + more > one && -one - more < -one &&
            subnormal + least == small;
+#endif
 }
 
 static bool is_readable(const void *const *items, uint32_t inputs, size_t item_bytes) {

@@ -56,7 +56,7 @@ tally_status tally_part_bound(const tally_reduce_desc *desc, uint64_t total, int
 static tally_status check(const void *part, uint64_t bytes, tally_part_view *view) {
     tally_status status = tally_part_read("part", part, bytes, view);
     bool customs = false;
-    for (uint32_t t = 0; t < view->head.term_count && !status; t++) {
+    for (uint32_t t = 0; !status && t < view->head.term_count; t++) {
         const tally_part_term *term = &view->terms[t];
         const bool custom = !term->op && term->custom;
         if (!custom && (term->custom || !tally_op_name((tally_op)term->op)))

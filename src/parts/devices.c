@@ -195,9 +195,8 @@ tally_status tally_devices_finish(tally_devices *devices, void *result) {
 tally_status tally_devices_finish_to(tally_devices *devices, tally_queue *queue, tally_buffer *out, uint64_t offset) {
     _Alignas(16) unsigned char result[RESULT_BYTES];
     tally_status status = check(devices);
-    if (!status) status = tally_check_pointer(queue, "queue");
-    if (!status) status = tally_check_pointer(out, "out");
-    if (!status) status = tally_check_queue(queue, out->context);
+    if (!status) status = tally_check_queue(queue, NULL);
+    if (!status) status = tally_check_buffer(out, queue->context, "out");
     if (!status) status = tally_check_items(out, offset, tally_plan_result_bytes(devices->members[0].plan), 1, "out");
     if (!status) status = finish(devices, result);
     if (!status) status = tally_buffer_write(queue, out, offset, result, tally_plan_result_bytes(devices->members[0].plan));

@@ -97,7 +97,7 @@ static void test_calls(void **state) {
     MUST(tally_devices_reduce(devices, shares, size));
     /* A wrong place leaves the call to be finished. */
     expect(tally_devices_finish_to(devices, NULL, out, 0), TALLY_E_ARGUMENT, "queue is NULL");
-    expect(tally_devices_finish_to(devices, queues[0], out, 0), TALLY_E_ARGUMENT, "queue");
+    expect(tally_devices_finish_to(devices, queues[0], out, 0), TALLY_E_ARGUMENT, "out belongs to another context");
     expect(tally_devices_finish_to(devices, queues[1], out, 16), TALLY_E_ARGUMENT, "out");
     MUST(tally_devices_finish_to(devices, queues[1], out, 4));
     MUST(tally_buffer_read(queues[1], out, 4, &result, sizeof result));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Host arrays on a CPU device: the library's own programs reduce them (src/host/host.c), and the
  * backend sees no call. */
+#define _GNU_SOURCE /* feenableexcept */
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -169,6 +170,25 @@ static void test_rounding(void **unused) {
     SOUND();
 }
 
+/* A thread that traps at invalid operations leaves the work to the device, which traps at none. */
+static void test_traps(void **unused) {
+    (void)unused;
+    static const double some[] = {1, NAN, INFINITY, -INFINITY};
+    double sum = 0;
+    tally_context *context = open_context("host");
+    const tally_reduce_desc by_device = {.size = sizeof by_device, .op = TALLY_SUM, .in = TALLY_F64, .variant = "auto"};
+    MUST(tally_reduce_host_inputs(context, &by_device, (const void *const[]){some}, 4, &sum));
+    feclearexcept(FE_ALL_EXCEPT);
+    const int before = feenableexcept(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO);
+    const tally_status status = tally_reduce_host(context, TALLY_SUM, TALLY_F64, some + 2, 2, &sum);
+    feclearexcept(FE_ALL_EXCEPT);
+    fedisableexcept(FE_ALL_EXCEPT);
+    feenableexcept(before);
+    assert_int_equal(status, TALLY_OK);
+    assert_true(isnan(sum));
+    tally_context_destroy(context);
+}
+
 /* ---- the same as on any device --------------------------------------------------------------- */
 
 static void test_refusals(void **unused) {
@@ -234,6 +254,7 @@ const core_test few_tests[] = {
     {"host arrays: addresses", test_addresses},
     {"host arrays: devices", test_devices},
     {"host arrays: rounding", test_rounding},
+    {"few items: traps", test_traps},
     {"host arrays: refused", test_refusals},
     {"host arrays: every program", test_programs},
     {NULL, NULL},
