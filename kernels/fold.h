@@ -7,7 +7,8 @@
  * `stride` words apart. A packet is a header of PACKET_WORDS words (a status; a key of ops,
  * parameters and total; the chunks where its part begins and ends) and the accumulators of the
  * part's nodes. verdict[0] and verdict[1] become 0, or the status and the number of the lowest
- * packet that failed or does not fit. In that case no result is written.
+ * packet that failed or does not fit. In that case no result is written. A status from NO_STATUS on
+ * is none, so the packet does not fit.
  * How: one group does all. Even shares come first (fold_even): the shares of 2^k chunks but for the
  * last ones, of which each is one node. A thread takes a packet, and the tree is over the threads.
  * All others are listed (list_nodes): a thread takes a packet, checks the header and lists the
@@ -61,7 +62,7 @@ INLINE PACKET packet_at(PACKETS all, u64 r) {
 
 /* Tells whether the packet failed, or is of another reduction. */
 INLINE u32 is_bad(PACKETS all, PACKET p) {
-    return (u32)p.status || p.key != all.key;
+    return p.status || p.key != all.key;
 }
 
 #if GROUP > 1 && GROUP * ACC_BYTES <= 16384
@@ -207,8 +208,9 @@ KERNEL BOUNDS void tally_fold(GLOBAL const u64 *gathered, u64 gathered_at, u64 s
         }
     }
     if (THREAD_ID == 0) {
-        const u32 is_good = worst == NONE, status = is_good ? 0 : (u32)all.words[worst * stride];
-        verdict[verdict_at] = is_good || status ? status : REFUSED;
+        const u32 is_good = worst == NONE;
+        const u64 status = is_good ? 0 : all.words[worst * stride];
+        verdict[verdict_at] = is_good || (status && status < NO_STATUS) ? (u32)status : REFUSED;
         verdict[verdict_at + 1] = is_good ? 0 : worst;
         if (is_good) out[out_offset] = total ? op_result(root, total, params) : op_empty(params);
     }

@@ -44,9 +44,9 @@ typedef struct fold {
 } fold;
 
 static tally_packet_verdict read_status(const fold *f, uint64_t r) {
-    tally_packet_verdict status = {.packet = (uint32_t)r};
-    memcpy(&status.status, f->packets + r * f->stride, sizeof(status.status));
-    return status;
+    uint64_t status;
+    memcpy(&status, f->packets + r * f->stride, sizeof(status));
+    return (tally_packet_verdict){status < TALLY_STATUS_END ? (uint32_t)status : TALLY_E_ARGUMENT, (uint32_t)r};
 }
 
 /* Reads the header of packet r, which must begin at chunk *end, and finds the shape of its part.

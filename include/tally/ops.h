@@ -156,12 +156,13 @@ typedef struct tally_op_result {
  *
  * `load` sees x, the item, and y, z, w, those of further inputs; i, the item's index (u64); p. An
  * item is f32 (also of f16 and bf16), f64, i32 (also of i8 and i16), u32 (also of u8, u16 and
- * bool), i64, u64, or complex with x.re and x.im. `combine` sees a and b, accumulators; where the
- * order is canonical, a is of the items with the lower indices. `finish` and `empty` see a, the
- * accumulator; n, the number of items (u64); p. Only load, combine and finish have temporaries.
+ * bool), i64, u64, or complex with x.re and x.im. `combine` sees a and b, accumulators; in scans a
+ * is of the items with the lower indices. `finish` and `empty` see a, the accumulator; n, the
+ * number of items (u64); p. Only load, combine and finish have temporaries.
  *
- * combine must be associative, up to rounding; combine(identity, a) must be a to the bit, or bits
- * may depend on the device.
+ * combine must be associative, up to rounding, and but for scans commutative: in a chunk the items
+ * of a and of b lie among each other. combine(identity, a) must be a to the bit, or bits may depend
+ * on the device.
  */
 typedef struct tally_op_desc {
     size_t size;      /* sizeof(tally_op_desc) */

@@ -95,6 +95,7 @@ tally_recipe tally_fold_recipe(const tally_recipe *own, uint32_t group_threads) 
     tally_recipe recipe = {.variant = own->variant, .group_threads = group_threads, .overlaps = true, .parts = own};
     tally_recipe_define(&recipe, "MOST_NODES", TALLY_PART_MOST_NODES);
     tally_recipe_define(&recipe, "REFUSED", TALLY_E_ARGUMENT);
+    tally_recipe_define(&recipe, "NO_STATUS", TALLY_STATUS_END);
     tally_recipe_add(&recipe, "fold");
     return recipe;
 }

@@ -413,8 +413,14 @@ static tally_status choose_sizes(const tally_context *context, tally_segments_de
     if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_n is beyond any memory");
     if (desc->max_segments > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_segments is beyond any memory");
     if (!desc->max_segments) desc->max_segments = desc->max_n;
-    /* A plan for any number of runs leaves room for the keys and the values. */
-    if (!is_sized && desc->by == TALLY_BY_KEYS && desc->max_segments > desc->max_n / 16) desc->max_segments = desc->max_n / 16;
+    /* A plan for any number of runs leaves room for the keys and the values. Its list of runs, 8
+     * bytes each, is one buffer. */
+    if (!is_sized && desc->by == TALLY_BY_KEYS) {
+        const uint64_t eighth = context->info.memory_bytes / 8, buffer = context->info.max_buffer_bytes;
+        const uint64_t listed = (eighth < buffer ? eighth : buffer) / 8 - 1, some = desc->max_n / 16;
+        const uint64_t most = listed < some ? listed : some;
+        if (desc->max_segments > most) desc->max_segments = most;
+    }
     return TALLY_OK;
 }
 

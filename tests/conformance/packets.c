@@ -358,6 +358,7 @@ static void test_packet_verdicts(void **state) {
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(no_status); i++) {
         MUST(tally_buffer_write(w.queue, w.packets, 8 + w.packet, &no_status[i], 8));
         expect_no_record(&w, TALLY_CHUNK, n, 1, w.record, TALLY_E_ARGUMENT, "not that of items 4096 to 8192 of 12288");
+        expect_verdict(&w, 3, n, TALLY_E_ARGUMENT, 1);
     }
     MUST(tally_packet_fail(w.plan, w.queue, TALLY_E_NO_DEVICE, w.packets, 8 + w.packet));
     expect_verdict(&w, 3, n, TALLY_E_NO_DEVICE, 1);

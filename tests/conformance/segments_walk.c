@@ -52,10 +52,11 @@ int segments_expect_desc(void **state, const tally_segments_desc *given, const s
 
 /* Samples of accumulators, inputs and item sizes. */
 static const oracle_case samples[] = {
-    {.op = TALLY_SUM, .in = TALLY_F32},   {.op = TALLY_MAX, .in = TALLY_I16},  {.op = TALLY_ARGMAX, .in = TALLY_F16},
-    {.op = TALLY_VAR, .in = TALLY_F32},   {.op = TALLY_DOT, .in = TALLY_C64},  {.op = TALLY_MEAN, .in = TALLY_U8},
-    {.op = TALLY_MINMAX, .in = TALLY_I8}, {.op = TALLY_PROD, .in = TALLY_C64}, {.op = TALLY_ALLCLOSE, .in = TALLY_F32},
-    {.op = TALLY_SUM, .in = TALLY_C128},  {.op = TALLY_NRM2, .in = TALLY_F64}, {.op = TALLY_LOGSUMEXP, .in = TALLY_F32},
+    {.op = TALLY_SUM, .in = TALLY_F32},    {.op = TALLY_MAX, .in = TALLY_I16},  {.op = TALLY_ARGMAX, .in = TALLY_F16},
+    {.op = TALLY_VAR, .in = TALLY_F32},    {.op = TALLY_DOT, .in = TALLY_C64},  {.op = TALLY_MEAN, .in = TALLY_U8},
+    {.op = TALLY_MINMAX, .in = TALLY_I8},  {.op = TALLY_PROD, .in = TALLY_C64}, {.op = TALLY_ALLCLOSE, .in = TALLY_F32},
+    {.op = TALLY_SUM, .in = TALLY_C128},   {.op = TALLY_NRM2, .in = TALLY_F64}, {.op = TALLY_LOGSUMEXP, .in = TALLY_F32},
+    {.op = TALLY_ARGMAX, .in = TALLY_U64},
 };
 
 int segments_on_cpu(void **state) {

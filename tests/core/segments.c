@@ -213,6 +213,12 @@ static void test_initial_integers(void **unused) {
         REFUSED_DESC(by, TALLY_E_ARGUMENT,
                      (desc.op = 0, desc.terms = terms, desc.term_count = 2, desc.in = TALLY_I8, desc.initial = &both),
                      "desc.initial", "count_nonzero of i8", "-1 is no u64");
+        static const float below[] = {-3, -0.0F};
+        for (size_t v = 0; v < 2; v++)
+            for (int is_norm = 0; is_norm < 2; is_norm++)
+                REFUSED_DESC(by, TALLY_E_ARGUMENT,
+                             (desc.op = is_norm ? TALLY_NRM2 : TALLY_AMAX, desc.in = TALLY_F32, desc.initial = &below[v]),
+                             "desc.initial", is_norm ? "nrm2 is no negative number" : "amax is no negative number");
         /* Next to it: the backend is asked, which has no such results. */
         REFUSED_DESC(by, TALLY_E_UNSUPPORTED, (desc.in = TALLY_I8, desc.out = TALLY_F64, desc.initial = &values[1]), "host");
     }
