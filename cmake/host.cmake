@@ -18,7 +18,6 @@ const tally_host_key tally_host_keys[1] = {{0}};
 const size_t tally_host_key_count = 0;
 const uint16_t tally_host_numbers[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
 const uint16_t tally_host_compensated[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
-const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END] = {{{0}}};
 ")
   add_library(tally_host OBJECT ${host_folder}/none.c)
   target_include_directories(tally_host PRIVATE include src)
@@ -41,7 +40,7 @@ foreach(op IN LISTS ops)
 endforeach()
 
 add_executable(tally_host_programs src/host/generate/main.c src/host/generate/programs.c src/host/generate/keys.c
-                                   src/host/generate/combiners.c src/host/generate/names.c $<TARGET_OBJECTS:tally_objects>)
+                                   src/host/generate/names.c $<TARGET_OBJECTS:tally_objects>)
 target_include_directories(tally_host_programs PRIVATE include src)
 target_link_libraries(tally_host_programs PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
 if(TALLY_WITH_CUDA)
@@ -52,7 +51,7 @@ endif()
 file(GLOB host_headers CONFIGURE_DEPENDS src/host/*.h)
 add_custom_command(
   OUTPUT ${host_folder}/made
-  BYPRODUCTS ${host_sources} ${host_folder}/keys.c ${host_folder}/combine.c
+  BYPRODUCTS ${host_sources} ${host_folder}/keys.c
   COMMAND tally_host_programs ${host_folder} ${PROJECT_SOURCE_DIR}
   COMMAND ${CMAKE_COMMAND} -E touch ${host_folder}/made
   DEPENDS tally_host_programs ${host_headers} kernels_cl/finish.cl kernels_cl/cpu_chunks.cl
@@ -75,7 +74,7 @@ function(tally_host_library target)
   add_dependencies(${target} tally_host_sources)
   set(host_objects ${host_objects} $<TARGET_OBJECTS:${target}> PARENT_SCOPE)
 endfunction()
-tally_host_library(tally_host SOURCES ${host_folder}/keys.c ${host_folder}/combine.c OPTIONS -O2)
+tally_host_library(tally_host SOURCES ${host_folder}/keys.c OPTIONS -O2)
 
 set(levels base)
 set(base_options -O3)

@@ -166,7 +166,9 @@ INLINE void look_back(const CALL *c, const STATE *state, u64 tile, SCAN own, u32
                 shared->rows[j * WIDTH + t + 1]);
     }
     /* The fence orders the aggregates before the results, which replace the items in place. */
-    if ((GLOBAL const void *)c->in.x == (GLOBAL const void *)c->out) FENCE
+    if ((GLOBAL const void *)c->in.x == (GLOBAL const void *)c->out) {
+        FENCE
+    }
 }
 
 /* ---- items in local memory ------------------------------------------------------------------- */

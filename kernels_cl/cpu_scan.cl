@@ -111,10 +111,13 @@ KERNEL void tally_scan_items(SCAN_ARGS) {
     const u32 has = prefixes_in_block(&c, &state, block, q, &own, &tiles);
     if (q + count == WIDTH) publish(words_of_block(&state, block), get(&tiles, WIDTH - 1), state.tag, PREFIX);
     /* In place the results are stored after the aggregates are published. */
-    if ((GLOBAL const void *)c.in.x == (GLOBAL const void *)c.out) FENCE
+    if ((GLOBAL const void *)c.in.x == (GLOBAL const void *)c.out) {
+        FENCE
+    }
     for (u32 j = 0; j < count; j++)
         scan_tile(&c, (first + j) * TILE_ITEMS, has || q + j, get(&tiles, (int)(q + j) - 1), get(&tiles, q + j), &kept[j]);
-    if (PASSES(&c))
-        FENCE /* stores past the caches keep no order with others */
-            if (first + count == TILES) values[CARRY_TO(flow)] = get(&tiles, q + count - 1);
+    if (PASSES(&c)) { /* stores past the caches keep no order with others */
+        FENCE
+    }
+    if (first + count == TILES) values[CARRY_TO(flow)] = get(&tiles, q + count - 1);
 }

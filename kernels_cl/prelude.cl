@@ -33,8 +33,8 @@
 /* clang passes a struct of two floats as a vector of two. That is left of a function that is
  * inlined, and keeps the loop around from becoming vectors: POCL took the norm of c64 at 0.2 of
  * memory's speed. With this convention the struct stays what it is. Of a function with many
- * arguments that is not inlined LLVM 14 makes wrong code: the function changes r12, which the caller
- * takes for unchanged. Kernels of many threads have such functions, so they go without. */
+ * arguments that is not inlined LLVM 14 makes wrong code: the function changes r12, which the
+ * caller takes for unchanged. Kernels of many threads have such functions, so they go without. */
 #if defined(__x86_64__) && defined(__clang__) && GROUP == 1
 #define INLINE static inline __attribute__((regcall))
 #else

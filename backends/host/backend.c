@@ -177,8 +177,8 @@ static tally_status open_parts(const tally_program_desc *desc, host_program **ou
     return TALLY_OK;
 }
 
-/* The program of a source is the prebuilt one. A prebuilt one that is not there, or for which memory
- * is lacking, is asked for again as a source, and that fails with the reason. */
+/* The program of a source is the prebuilt one. One that is not there, or for which memory
+ * is lacking, is asked for again as a source. That fails with the reason. */
 static tally_status program_create(void *device, const tally_program_desc *desc, void **program) {
     (void)device;
     host_program *own = NULL;

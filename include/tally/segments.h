@@ -50,18 +50,18 @@ typedef struct tally_segments_desc {
     uint32_t flags;        /* TALLY_WHERE, TALLY_APART; by offsets or keys TALLY_UNCHECKED */
     uint64_t max_n;        /* most items of a call: by axes of all segments, else of the input; 0: as many
                             * as the device can hold */
-    uint64_t max_segments; /* most segments of a call; 0: max_n, but by keys, if max_n is 0 too, a 16th of
-                            * the items that the device can hold, and no more than 8 bytes each fill an
-                            * eighth of its memory or one buffer. 1, by axes: see
+    uint64_t max_segments; /* most segments of a call; 0: max_n. By keys, if max_n is 0 too: a 16th of
+                            * the items that the device can hold, or as many words of 8 bytes as
+                            * fit an eighth of its memory and one buffer. 1, by axes: see
                             * tally_reduce_axes */
     tally_dtype offsets;   /* by offsets: i32, u32, i64 or u64; 0: u64 */
     uint32_t key_bytes;    /* by keys: 1 to 16 */
     const char *variant;   /* for tests: "teams", or on CPUs "blocks"; NULL, "auto": the device class's default */
     /* A result (tally_plan_result) that is combined last, on the left of each segment's items. It
      * does not count in n. NULL: none. Copied. E_ARGUMENT for a float that an op which computes in
-     * integers cannot turn into one, and for -0 and below with amax and nrm2. E_UNSUPPORTED with mean, var, std, the index ops, nrm2 of
-     * integers of up to 32 bits, and custom ops that have fields or a finish. (The initial of a
-     * scan is an item, and counts.) */
+     * integers cannot turn into one, and for -0 and below with amax and nrm2. E_UNSUPPORTED with
+     * mean, var, std, the index ops, nrm2 of integers of up to 32 bits, and custom ops that have
+     * fields or a finish. (The initial of a scan is an item, and counts.) */
     const void *initial;
     /* By offsets and keys: most items of a segment, a hint; 0: unknown. Where no segment has more
      * than 4,096, a call is fewer launches. A longer one has the same bits, but is slow. */

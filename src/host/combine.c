@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Combines accumulators on the host, with functions that the build makes of the ops' rows
- * (main.c). */
-#include "reduce/reduce.h"
+/* Combines accumulators on the host, by the ops' programs. */
+#include <float.h>
 
-static tally_host_combiner find(const tally_terms *terms, const tally_term *term) {
-    if (term->custom) return NULL;
-    const tally_op op = tally_op_alike(term->op, terms->in, term->accuracy);
-    return tally_host_combiners[tally_op_row_level(op, terms->in, term->accuracy)][op][term->value];
+#include "host/host.h"
+
+const tally_host_program *tally_host_program_of(const tally_terms *terms, const tally_term *term, tally_dtype *in) {
+    const bool complex = tally_dtype_kind(terms->in) == TALLY_KIND_COMPLEX;
+    *in = terms->in;
+    /* A processor that computes in wider types gives other bits. */
+    if (term->custom || !tally_host_code_here()->programs || FLT_EVAL_METHOD != 0) return NULL;
+    if (tally_dtype_is_float(terms->in) && (term->accuracy || term->real != tally_dtype_find(terms->in)->compute))
+        *in = complex ? TALLY_C128 : term->real;
+    const tally_host_program *program = tally_host_program_at(term->accuracy, term->op, *in);
+    return program && program->acc_bytes == term->acc.bytes ? program : NULL;
 }
 
 bool tally_host_can_combine(const tally_terms *terms) {
     bool can = true;
-    for (uint32_t t = 0; t < terms->count; t++) can = can && find(terms, &terms->list[t]);
+    tally_dtype in;
+    for (uint32_t t = 0; t < terms->count; t++) can = can && tally_host_program_of(terms, &terms->list[t], &in);
     return can;
 }
 
@@ -19,7 +26,9 @@ void tally_host_combine(const tally_terms *terms, void *accumulators, uint64_t c
     unsigned char *first = accumulators;
     for (uint32_t t = 0; t < terms->count; t++) {
         const tally_term *term = &terms->list[t];
-        const tally_host_combiner combine = find(terms, term);
-        for (uint64_t i = 1; i < count; i++) combine(first + term->acc_offset, first + i * terms->acc.bytes + term->acc_offset);
+        tally_dtype in;
+        const tally_host_program *program = tally_host_program_of(terms, term, &in);
+        for (uint64_t i = 1; i < count; i++)
+            program->combine(first + term->acc_offset, first + i * terms->acc.bytes + term->acc_offset);
     }
 }

@@ -20,9 +20,10 @@ static bool is_plain(const tally_reduce_desc *desc) {
            !desc->custom && !desc->terms && !desc->term_count;
 }
 
-/* Tells whether this thread's arithmetic is the default, as that of the devices is, which are tested
- * for it (probe.c). A program linked with -ffast-math flushes subnormals, for example, and others
- * trap at a NaN. Those that are not sound take a launch, which puts their environment aside. */
+/* Tells whether this thread's arithmetic is the default, as that of the devices is, which are
+ * tested for it (probe.c). A program linked with -ffast-math flushes subnormals, for example,
+ * and others trap at a NaN. Those that are not sound take a launch, which puts their environment
+ * aside. */
 static bool is_sound(void) {
 #ifdef __SSE2__
     const unsigned all_masked_to_nearest = 0x1f80, raised = 0x3f;

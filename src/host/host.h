@@ -11,6 +11,12 @@
 extern const uint16_t tally_host_compensated[TALLY_OP_END][TALLY_DTYPE_END];
 /* Returns the program of a built-in op and a level for this processor; NULL if there is none. */
 const tally_host_program *tally_host_program_at(tally_accuracy accuracy, unsigned op, unsigned in);
+/*
+ * Returns the program of a term, and the type of the items that it takes; NULL if there is none. A
+ * float that is computed in another type than its own is converted to that, which is exact. So f64
+ * accumulators of f32 items are those of the same items as f64.
+ */
+const tally_host_program *tally_host_program_of(const tally_terms *terms, const tally_term *term, tally_dtype *in);
 
 /* Tells whether n items of each input do not fit the caches of the cores that have them. */
 bool tally_host_are_far(const tally_host_program *program, uint64_t n, uint32_t threads);

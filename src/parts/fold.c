@@ -3,26 +3,9 @@
  * floating-point environment that the programs need. Custom ops are folded by their plan's
  * device. */
 #include <fenv.h>
-#include <float.h>
 #include <string.h>
 
 #include "parts/parts.h"
-
-/*
- * Returns the program of a term, and the type of the items that it takes; NULL if there is none. A
- * float that is computed in another type than its own is converted to that, which is exact. So f64
- * accumulators of f32 items are those of the same items as f64.
- */
-static const tally_host_program *program_of(const tally_terms *terms, const tally_term *term, tally_dtype *in) {
-    const bool complex = tally_dtype_kind(terms->in) == TALLY_KIND_COMPLEX;
-    *in = terms->in;
-    /* A processor that computes in wider types gives other bits. */
-    if (term->custom || !tally_host_code_here()->programs || FLT_EVAL_METHOD != 0) return NULL;
-    if (tally_dtype_is_float(terms->in) && (term->accuracy || term->real != tally_dtype_find(terms->in)->compute))
-        *in = complex ? TALLY_C128 : term->real;
-    const tally_host_program *program = tally_host_program_at(term->accuracy, term->op, *in);
-    return program && program->acc_bytes == term->acc.bytes ? program : NULL;
-}
 
 /* Marks the words of a term's accumulator that are no padding. */
 static void mark_used(const tally_term *term, uint64_t *used) {
@@ -41,7 +24,7 @@ tally_status tally_part_folder_open(const tally_terms *terms, const void *params
     *folder = (tally_part_folder){.terms = terms, .params = params, .plan = plan, .threads = 1};
     for (uint32_t t = 0; t < terms->count; t++) {
         const tally_term *term = &terms->list[t];
-        folder->programs[t] = program_of(terms, term, &folder->in[t]);
+        folder->programs[t] = tally_host_program_of(terms, term, &folder->in[t]);
         if (!folder->programs[t] && !without) without = term;
         folder->param_offset[t] = tally_layout_append(&of_params, term->param);
         folder->result_offset[t] = tally_layout_append(&of_results, term->result);

@@ -245,11 +245,7 @@ tally_status tally_host_by_plan(tally_context *context, const tally_reduce_desc 
 
 /* ---- host functions: made by the build and by src/host --------------------------------------- */
 
-/* Combines two accumulators of a row into the left one. */
-typedef void (*tally_host_combiner)(void *left, const void *right);
-/* Indexed by level, op and value type; NULL if there is none. */
-extern const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END];
-/* Tells whether there is a combiner for every term. Custom ops have none. */
+/* Tells whether every term has a program. Custom ops have none. */
 bool tally_host_can_combine(const tally_terms *terms);
 /* Combines `count` accumulators in sequence into the first. */
 void tally_host_combine(const tally_terms *terms, void *accumulators, uint64_t count);

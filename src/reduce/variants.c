@@ -88,7 +88,6 @@ static const tally_variant variants[] = {
         .max_group_threads = 1,
         .together = ON(CPU),
         .features = USES(ORDER),
-        .local_accumulators = 0,
     },
 };
 /* The variant that "auto" means. */

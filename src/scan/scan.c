@@ -25,7 +25,8 @@ tally_status tally_scan_launch_all(tally_scan_plan *plan, void *queue, const tal
     const bool by_offsets = plan->segments == TALLY_SEGMENTS_OFFSETS;
     tally_status status = by_offsets ? mark_heads(plan, queue, r) : TALLY_OK;
     if (status) return status;
-    const uint64_t base = continues || plan->anew ? plan->done : 0, heads_offset = by_offsets ? 0 : r->segments_offset;
+    const uint64_t base = continues || plan->anew ? plan->done : 0,
+                   heads_offset = plan->segments == TALLY_SEGMENTS_FLAGS ? r->segments_offset : 0;
     const uint32_t flow = plan->turn | (continues ? 2u : 0u);
     const tally_scan_geometry geometry = tally_scan_plan_geometry(plan, r->n);
     /* The kernels of scans without segments read no flags. */

@@ -25,7 +25,7 @@ static const tally_scan_variant variants[] = {
     {
         .info = {.name = "reduce_then_scan",
                  .stem = "reduce_then_scan",
-                 .step = "tiles of 4,096 items: totals, what is before each, values",
+                 .step = "tiles of 4,096 items: aggregates, exclusive prefixes, values",
                  .source = "",
                  .finish = "three launches",
                  .why = "the fallback where groups cannot see each other's words in order",

@@ -43,9 +43,4 @@ void generate_names_end(FILE *file, const generate_names *names, const generate_
 /* Writes the keys of all texts that the programs and moves are for. */
 tally_status generate_keys(FILE *file);
 
-/* ---- combiners.c ----------------------------------------------------------------------------- */
-
-/* Writes the functions that combine accumulators on the host, and their table. */
-tally_status generate_combiners(FILE *file);
-
 #endif

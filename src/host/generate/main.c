@@ -2,7 +2,7 @@
 /*
  * tally_host_programs FOLDER SOURCE: writes the programs of the backend `host` as C, which become
  * part of the library (cmake/host.cmake): files for each built-in op, table.c with the table of the
- * programs, keys.c with the keys of their texts, and combine.c. SOURCE is tally's own folder. The
+ * programs, and keys.c with the keys of their texts. SOURCE is tally's own folder. The
  * program is linked from the library's own objects, so the specialiser and the planners are those
  * of every device.
  */
@@ -24,7 +24,6 @@ const size_t tally_host_key_count = 0;
 const uint16_t tally_host_numbers[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
 const uint16_t tally_host_compensated[TALLY_OP_END][TALLY_DTYPE_END] = {{0}};
 const tally_host_code tally_host_code_base = {0}, tally_host_code_v3 = {0}, tally_host_code_v4 = {0};
-const tally_host_combiner tally_host_combiners[TALLY_ROW_LEVELS][TALLY_OP_END][TALLY_DTYPE_END] = {{{NULL}}};
 
 /* Writes a file, unless it has the text already, so that nothing is rebuilt for it. */
 static tally_status keep(const char *folder, const char *name, const char *text, size_t bytes) {
@@ -64,9 +63,7 @@ static tally_status make_file(const char *folder, const char *source, const made
 }
 
 static tally_status make(int count, char **arguments) {
-    static const made_file files[] = {{.name = "table", .write = generate_table},
-                                      {.name = "keys", .write = generate_keys},
-                                      {.name = "combine", .write = generate_combiners}};
+    static const made_file files[] = {{.name = "table", .write = generate_table}, {.name = "keys", .write = generate_keys}};
     tally_status status = TALLY_OK;
     if (count != 3) return tally_fail(TALLY_E_ARGUMENT, "usage: tally_host_programs FOLDER SOURCE");
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(files) && !status; i++) status = make_file(arguments[1], arguments[2], &files[i]);
