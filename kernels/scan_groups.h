@@ -108,16 +108,16 @@ typedef struct {
 
 /*
  * Rows that a warp scans at once, in SCAN_TILE and in STORE_TILE. More rows hide more of each
- * other's waits, but need more registers, and a longer text: of var of f32 NVRTC makes 11,800
- * instructions in 1.5 s with four rows everywhere, 6,900 in 0.7 s with these. Where cells are not
- * whole or not aligned, one row at a time is about as fast. 2^28 items, H200, November 2026, us
- * with one, two and four rows to store: sum of f32 660, 638, 631; var of f32 5,950, 6,150, 6,266.
- * NVIDIA's OpenCL scans wide accumulators one row at a time: argmax of f32 1,505 us, two 2,049.
+ * other's waits, but need more registers and a longer text. Where cells are not whole or not
+ * aligned, STORE_TILE takes one row at a time. 2^28 items, H200, CUDA, November 2026, us with one,
+ * two and four rows to store: sum of f32 660, 638, 631; var of f32 5,920, 6,150, 6,270. NVRTC makes
+ * 11,800 instructions of var of f32 with four rows everywhere, 6,900 with these. NVIDIA's OpenCL
+ * takes argmax of f32 one row at a time: 1,505 us, with two 2,040.
  */
 #define AT_MOST(rows) (ROWS_EACH < (rows) ? ROWS_EACH : (rows))
 #if defined(PTX) && ACC_BYTES >= 16
-#define FOLDED_ROWS 1
-#define STORED_ROWS 1
+#define FOLDED_ROWS AT_MOST(ITEM_BYTES < 8 ? 1 : 2)
+#define STORED_ROWS FOLDED_ROWS
 #else
 #define FOLDED_ROWS AT_MOST(ITEM_BYTES < 8 ? 4 : 2)
 #define STORED_ROWS AT_MOST(sizeof(SCAN) > 4 || ITEM_BYTES > 4 ? 2 : 4)
