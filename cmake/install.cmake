@@ -40,7 +40,9 @@ install(FILES ${PROJECT_BINARY_DIR}/tally.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 # ---- libtally_mpi: packages of its own -----------------------------------------------------------
 if(TALLY_WITH_MPI)
     set(mpi_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tally_mpi)
+    # MPICH's text has several lines. The first one has the version.
     string(STRIP "${MPI_C_LIBRARY_VERSION_STRING}" TALLY_MPI_LIBRARY_VERSION)
+    string(REGEX REPLACE "[\r\n].*" "" TALLY_MPI_LIBRARY_VERSION "${TALLY_MPI_LIBRARY_VERSION}")
     install(TARGETS tally_mpi EXPORT tally_mpi-targets)
     install(FILES ${PROJECT_SOURCE_DIR}/ranks/include/tally/mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tally)
     install(EXPORT tally_mpi-targets NAMESPACE tally:: DESTINATION ${mpi_package_dir})
