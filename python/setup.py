@@ -80,7 +80,8 @@ class Build(build_ext):
             if shutil.which("pkg-config")
             else False
         )
-        options = [f"-DTALLY_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES")]
+        # libtally_mpi and libtally_nccl are no part of the package.
+        options = [f"-DTALLY_{part}=OFF" for part in ("TESTS", "BENCH", "EXAMPLES", "MPI", "NCCL")]
         options += [
             f"-DTALLY_TOOLS={'ON' if json_c else 'OFF'}",
             "-DTALLY_STATIC_JSON_C=ON",
