@@ -56,12 +56,14 @@ class Build(build_ext):
     def run(self) -> None:
         prefix = os.environ.get("TALLY_PREFIX")
         self.prefix = pathlib.Path(prefix).resolve() if prefix else self.build_library()
-        found = sorted(self.prefix.glob("lib*/**/libtally.so.*.*"))
+        found = sorted(self.prefix.glob("lib*/**/libtally.so"))
         if not found:
             sys.exit(f"no libtally.so in {self.prefix}: install tally there, or unset TALLY_PREFIX to build it")
-        self.library = found[0]
-        # The name by which the loader looks for it: libtally.so.MAJOR.
-        self.soname = ".".join(self.library.name.split(".")[:3])
+        self.library = found[0].resolve()
+        # The name by which the loader looks for it: libtally.so.MAJOR, and before 1.0
+        # libtally.so.0.MINOR.
+        parts = self.library.name.split(".")
+        self.soname = ".".join(parts[: 4 if parts[2:3] == ["0"] else 3])
         self.write_binding()
         super().run()
         self.copy_library()
