@@ -17,9 +17,9 @@ static void each_output(FILE *file, const tally_terms *terms, bool apart, const 
                 fputs("RESULT", file);
             else if (*c == '|')
                 fputs(t + 1 < count ? "," : "", file); /* between outputs */
-            else if (*c == '@')
-                fprintf(file, apart && terms->count > 1 ? ".t%u" : "", t); /* of a RESULT */
-            else
+            else if (*c == '@' && apart && terms->count > 1)
+                fprintf(file, ".t%u", t); /* of a RESULT */
+            else if (*c != '@')
                 fputc(*c, file);
         }
 }

@@ -112,7 +112,7 @@ static void test_length(void **unused) {
     d.fields = fields;
     for (size_t length = 1; length < 4; length++) {
         tally_custom_op *op = NULL;
-        d.finish = "n+n" + 3 - length;
+        d.finish = &"n+n"[3 - length];
         expect_length(2 * 8189 + 4 + length, 16384, tally_op_create(&d, &op));
         tally_op_destroy(op);
     }

@@ -181,7 +181,7 @@ static void draw_lengths(plot *p, const study_request *r, const study_device *d)
     }
     write_headings(r, d, r->n, subtitle, sizeof(subtitle));
     plot_limit limit = {.value = 1e3 * (double)(r->n * study_item_bytes(r)) / d->ceiling};
-    snprintf(limit.label, sizeof(limit.label), "%s reads the items in %.39s", d->label,
+    snprintf(limit.label, sizeof(limit.label), "%s reads the items in %.32s", d->label,
              study_time_text(limit.value * 1e-3).text);
     plot_draw_lines(p, &(plot_lines){.title = "Time by the length of a row, by the height of a column",
                                      .subtitle = subtitle,
