@@ -124,8 +124,10 @@ static tally_status check(const tally_mpi *mpi, const tally_mpi_columns_args *ar
     if (args->size != sizeof(*args))
         return tally_fail(TALLY_E_ARGUMENT, "args.size is %zu; tally_mpi_columns_args has %zu bytes", args->size,
                           sizeof(*args));
-    if (root < -1 || root >= mpi->size) return tally_fail(TALLY_E_ARGUMENT, "root is %d of %d ranks", root, mpi->size);
-    if (args->columns && !results && (root < 0 || root == mpi->rank)) return tally_fail(TALLY_E_ARGUMENT, "results is NULL");
+    if (root != RANKS_ALL && (root < 0 || root >= mpi->size))
+        return tally_fail(TALLY_E_ARGUMENT, "root is %d of %d ranks", root, mpi->size);
+    if (args->columns && !results && (root == RANKS_ALL || root == mpi->rank))
+        return tally_fail(TALLY_E_ARGUMENT, "results is NULL");
     if (args->row_stride && args->row_stride < args->columns)
         return tally_fail(TALLY_E_ARGUMENT, "row_stride is %llu, and a row has %llu items",
                           (unsigned long long)args->row_stride, (unsigned long long)args->columns);
@@ -189,7 +191,7 @@ tally_status ranks_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *
     columns_call c = {.mpi = mpi,
                       .args = args,
                       .root = root,
-                      .wants_result = root < 0 || root == mpi->rank,
+                      .wants_result = root == RANKS_ALL || root == mpi->rank,
                       .results = results,
                       .total = mpi->heard.n,
                       .aligned = mpi->heard.aligned != 0,

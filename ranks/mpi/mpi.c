@@ -9,9 +9,11 @@
 /* ---- making one ------------------------------------------------------------------------------ */
 
 tally_status ranks_check_comm(MPI_Comm comm, const char *call) {
-    int begun = 0, inter = 0;
+    int begun = 0, ended = 0, inter = 0;
     if (MPI_Initialized(&begun) != MPI_SUCCESS || !begun)
         return tally_fail(TALLY_E_ARGUMENT, "%s: MPI is not initialised", call);
+    if (MPI_Finalized(&ended) != MPI_SUCCESS || ended)
+        return tally_fail(TALLY_E_ARGUMENT, "%s: MPI is finalised already", call);
     if (comm == MPI_COMM_NULL) return tally_fail(TALLY_E_ARGUMENT, "%s: comm is MPI_COMM_NULL", call);
     const tally_status status = RANKS_MPI(MPI_Comm_test_inter(comm, &inter));
     if (status) return status;
@@ -161,6 +163,11 @@ static tally_status check_object(const tally_mpi *mpi, const char *call) {
     return mpi->tag == RANKS_TAG ? TALLY_OK : tally_fail(TALLY_E_ARGUMENT, "%s: mpi is no tally_mpi", call);
 }
 
+/* The root that a caller names: RANKS_ALL is as wrong as its neighbour. */
+static int named_root(int root) {
+    return root == RANKS_ALL ? RANKS_ALL + 1 : root;
+}
+
 static tally_status reduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result, const char *call) {
     tally_status status = check_object(mpi, call);
     if (!status) status = ranks_begin(mpi, args, root, result, true);
@@ -168,22 +175,21 @@ static tally_status reduce(tally_mpi *mpi, const tally_mpi_args *args, int root,
 }
 
 tally_status tally_mpi_reduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result) {
-    /* -1 stands for all ranks within the library. */
-    return reduce(mpi, args, root < 0 ? INT32_MAX : root, result, __func__);
+    return reduce(mpi, args, named_root(root), result, __func__);
 }
 
 tally_status tally_mpi_allreduce(tally_mpi *mpi, const tally_mpi_args *args, void *result) {
-    return reduce(mpi, args, -1, result, __func__);
+    return reduce(mpi, args, RANKS_ALL, result, __func__);
 }
 
 tally_status tally_mpi_ireduce(tally_mpi *mpi, const tally_mpi_args *args, int root, void *result) {
     const tally_status status = check_object(mpi, __func__);
-    return status ? status : ranks_begin(mpi, args, root < 0 ? INT32_MAX : root, result, false);
+    return status ? status : ranks_begin(mpi, args, named_root(root), result, false);
 }
 
 tally_status tally_mpi_iallreduce(tally_mpi *mpi, const tally_mpi_args *args, void *result) {
     const tally_status status = check_object(mpi, __func__);
-    return status ? status : ranks_begin(mpi, args, -1, result, false);
+    return status ? status : ranks_begin(mpi, args, RANKS_ALL, result, false);
 }
 
 tally_status tally_mpi_wait(tally_mpi *mpi) {
@@ -204,10 +210,10 @@ tally_status tally_mpi_test(tally_mpi *mpi, int *done) {
 
 tally_status tally_mpi_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, int root, void *results) {
     const tally_status status = check_object(mpi, __func__);
-    return status ? status : ranks_reduce_columns(mpi, args, root < 0 ? INT32_MAX : root, results);
+    return status ? status : ranks_reduce_columns(mpi, args, named_root(root), results);
 }
 
 tally_status tally_mpi_allreduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, void *results) {
     const tally_status status = check_object(mpi, __func__);
-    return status ? status : ranks_reduce_columns(mpi, args, -1, results);
+    return status ? status : ranks_reduce_columns(mpi, args, RANKS_ALL, results);
 }

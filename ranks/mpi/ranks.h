@@ -13,6 +13,7 @@
 #define RANKS_MOST_ITEMS (UINT64_C(1) << 60)
 #define RANKS_TEXT_BYTES 448
 #define RANKS_WORDS_BYTES 200
+#define RANKS_ALL INT32_MIN /* in place of a root: the result goes to all ranks */
 
 /* A rank's message in the first exchange. Joined with that of the next ranks, it tells about all of
  * them. It has the same layout in every version of tally. */
@@ -72,7 +73,7 @@ struct tally_mpi {
     bool blocking;
     bool packed; /* the share in buffers is reduced to a packet */
     int aligned; /* 0 or 1 */
-    int root;    /* -1: all */
+    int root;    /* or RANKS_ALL */
     void *result;
     uint64_t first, n, total; /* total 0: it had no items, or failed early */
     tally_queue *queue;
@@ -144,7 +145,7 @@ void ranks_enter(tally_mpi *mpi);
 /* Removes a call, if it is there. */
 void ranks_leave(tally_mpi *mpi);
 
-/* columns.c: many results at once. root -1: all. */
+/* columns.c: many results at once. */
 tally_status ranks_reduce_columns(tally_mpi *mpi, const tally_mpi_columns_args *args, int root, void *results);
 
 #endif

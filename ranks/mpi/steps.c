@@ -13,7 +13,7 @@
 #include "ranks.h"
 
 static bool wants_result(const tally_mpi *mpi) {
-    return mpi->root < 0 || mpi->root == mpi->rank;
+    return mpi->root == RANKS_ALL || mpi->root == mpi->rank;
 }
 
 /* ---- the share ------------------------------------------------------------------------------- */
@@ -192,8 +192,9 @@ static tally_status check(const tally_mpi *mpi, const tally_mpi_args *args, int 
     if (!args) return tally_fail(TALLY_E_ARGUMENT, "args is NULL");
     if (args->size != sizeof(*args))
         return tally_fail(TALLY_E_ARGUMENT, "args.size is %zu; tally_mpi_args has %zu bytes", args->size, sizeof(*args));
-    if (root < -1 || root >= mpi->size) return tally_fail(TALLY_E_ARGUMENT, "root is %d of %d ranks", root, mpi->size);
-    if (!result && (root < 0 || root == mpi->rank)) return tally_fail(TALLY_E_ARGUMENT, "result is NULL");
+    if (root != RANKS_ALL && (root < 0 || root >= mpi->size))
+        return tally_fail(TALLY_E_ARGUMENT, "root is %d of %d ranks", root, mpi->size);
+    if (!result && (root == RANKS_ALL || root == mpi->rank)) return tally_fail(TALLY_E_ARGUMENT, "result is NULL");
     if (args->n > RANKS_MOST_ITEMS) return tally_fail(TALLY_E_ARGUMENT, "n is more than 2^60");
     return TALLY_OK;
 }

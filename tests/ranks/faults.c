@@ -32,7 +32,7 @@ static void check_agreed(const tester *t, const char *what, tally_status status,
 
 /* ---- calls with a wrong argument on the last rank -------------------------------------------- */
 
-typedef enum fault { NO_ARGS, NO_ITEMS, NO_RESULT, SIZE, ROOT, MANY, BUFFER, PARAMETER, FAULTS } fault;
+typedef enum fault { NO_ARGS, NO_ITEMS, NO_RESULT, SIZE, ROOT, NO_ROOT, MANY, BUFFER, PARAMETER, FAULTS } fault;
 
 static const struct {
     const char *name, *part;
@@ -43,6 +43,7 @@ static const struct {
     [NO_RESULT] = {"no result", "result is NULL", TALLY_E_ARGUMENT},
     [SIZE] = {"a wrong size", "args.size", TALLY_E_ARGUMENT},
     [ROOT] = {"another root", "for rank 0, and the ranks before it", TALLY_E_ARGUMENT},
+    [NO_ROOT] = {"a root below 0", "root is -1 of", TALLY_E_ARGUMENT},
     [MANY] = {"too many items", "2^60", TALLY_E_ARGUMENT},
     [BUFFER] = {"a buffer that is too small", "", TALLY_E_ARGUMENT},
     [PARAMETER] = {"another parameter", "parameters", TALLY_E_ARGUMENT},
@@ -58,6 +59,7 @@ static tally_status call(const tester *t, tally_mpi *mpi, fault of, const tally_
     if (bad && of == MANY) args.n = (UINT64_C(1) << 60) + 1;
     if (bad && of == BUFFER) args.in_offset[0] = 1;
     if (of == ROOT) return tally_mpi_reduce(mpi, &args, bad ? 0 : t->size - 1, &result);
+    if (of == NO_ROOT) return tally_mpi_reduce(mpi, &args, bad ? -1 : 0, &result);
     if (of == PARAMETER) tally_plan_set_param(tally_mpi_plan(mpi), "ddof", bad ? 1 : 0);
     tally_mpi_args *given = bad && of == NO_ARGS ? NULL : &args;
     float *to = bad && of == NO_RESULT ? NULL : &result;
@@ -136,6 +138,12 @@ static void test_creating(const tester *t) {
 void test_faults(const tester *t) {
     test_calls(t);
     test_creating(t);
+}
+
+void test_finalised(const tester *t) {
+    tally_mpi *mpi = NULL;
+    check(t, tally_mpi_create(MPI_COMM_WORLD, NULL, NULL, &mpi) == TALLY_E_ARGUMENT, "after MPI_Finalize");
+    check(t, strstr(tally_last_error(), "finalised") != NULL, "after MPI_Finalize: %s", tally_last_error());
 }
 
 void test_no_device(const tester *t) {

@@ -106,5 +106,6 @@ int main(int argc, char **argv) {
     t.full = full && *full && strcmp(full, "0") != 0;
     const int code = run(&t, argv[1], argc > 2 ? argv[2] : "bits");
     MPI_Finalize();
-    return code;
+    test_finalised(&t);
+    return code ? code : failed_checks() > 0;
 }

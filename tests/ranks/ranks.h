@@ -52,6 +52,8 @@ void test_several(const tester *t);
 /* faults.c: errors on one rank, agreed by all; the association of headers. */
 void test_faults(const tester *t);
 void test_headers(const tester *t);
+/* Creating after MPI_Finalize. */
+void test_finalised(const tester *t);
 /* failing.c: calls of MPI that fail, and values that fail on one rank. */
 void test_failing_calls(const tester *t);
 /* A rank without a device: the last one has none. */

@@ -39,7 +39,8 @@ typedef struct tally_mpi tally_mpi;
  * rank without a device passes the context NULL: that is E_NO_DEVICE on all ranks. Errors, on all
  * ranks: as tally_plan_create; E_ARGUMENT for ranks with another op, type or level of accuracy;
  * E_UNSUPPORTED for a variant that is not canonical, and for ranks with another version of tally.
- * On one rank: E_ARGUMENT for MPI_COMM_NULL, an intercommunicator, and without MPI_Init.
+ * On one rank: E_ARGUMENT for MPI_COMM_NULL, an intercommunicator, before MPI_Init and after
+ * MPI_Finalize.
  */
 TALLY_API tally_status tally_mpi_create(MPI_Comm comm, tally_context *context, const tally_reduce_desc *desc, tally_mpi **out);
 
