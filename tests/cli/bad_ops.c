@@ -80,7 +80,7 @@ void test_bad_own_operators(void **unused) {
         {SUM_OF("x*") "--dtype f32 own.raw", {"own.raw", "--load"}, NULL, NULL},
     };
     must_refuse_rows(rows, COUNT(rows), 2);
-    need_device();
+    need_compiler();
     write_file("own.raw", x, sizeof(x));
     must_refuse_rows(failures, COUNT(failures), 1);
 }

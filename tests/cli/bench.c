@@ -169,7 +169,7 @@ void test_bench_scan_bits(void **unused) {
 /* Each bar must be reported. The machine decides if it is kept. */
 void test_bench_bar(void **unused) {
     (void)unused;
-    need_device();
+    need_compiler();
     if (!has_bench()) test_skip("tally_bench is not here");
     char words[128];
     snprintf(words, sizeof(words), "bench --backend %s --bar --sizes 2^10 --json", device);

@@ -96,6 +96,9 @@ extern const char *default_backend;
 /* For tests that reduce: skips the test, or fails under TALLY_TEST_REQUIRE, if there is no
  * device. */
 void need_device(void);
+/* The same for tests of what the device `host` has not, as it compiles nothing: custom ops, other
+ * accumulators, more than one variant. */
+void need_compiler(void);
 /* Returns whether TALLY_TEST_QUICK or TALLY_TEST_PART asks for less. */
 bool is_quick(void);
 

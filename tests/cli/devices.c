@@ -34,7 +34,7 @@ static void write_items(void) {
 void test_selection(void **unused) {
     (void)unused;
     char backend[64], wanted[5][160], words[256];
-    need_device();
+    need_compiler();
     write_items();
     snprintf(backend, sizeof(backend), "%.*s", (int)strcspn(device, ":"), device);
     result r = run(NULL, "devices --json");

@@ -123,7 +123,7 @@ void test_lines(void **unused) {
     const setup none = {.env = {"OCL_ICD_VENDORS=/nonexistent", "CUDA_VISIBLE_DEVICES="}};
     expect_lines(&none, "devices", 0);
     expect_lines(&none, "variants", 0);
-    need_device();
+    need_compiler();
     write_npy("wide.npy", 1, own_descr('f', 8), "(4,)", x, sizeof(x));
     write_npy("square.npy", 1, own_descr('f', 8), "(2, 2)", x, sizeof(x));
     write_npy("map.npy", 1, own_descr('u', 4), "(4,)", map, sizeof(map));

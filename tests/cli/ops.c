@@ -156,7 +156,7 @@ void test_texts(void **unused) {
 void test_parameters(void **unused) {
     (void)unused;
     const float x[4] = {1, 2, 3, 6};
-    need_device();
+    need_compiler();
     write_file("four.raw", x, sizeof(x));
     must_give(NULL, "reduce var --dtype f32 four.raw", "3.5");
     must_give(NULL, "reduce var --dtype f32 --param ddof=1 four.raw", "4.66666651");
@@ -175,7 +175,7 @@ void test_accuracy(void **unused) {
     static float x[4096];
     const int32_t whole[2] = {300, 212};
     for (int i = 0; i < 4096; i++) x[i] = i == 0 ? 1e8f : i == 4095 ? -1e8f : 1;
-    need_device();
+    need_compiler();
     write_file("lossy.raw", x, sizeof(x));
     const result r = run(NULL, "reduce sum --json --dtype f32 lossy.raw");
     json_object *o = parse_line(&r, 0);

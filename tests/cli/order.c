@@ -304,7 +304,7 @@ void test_scalars(void **unused) {
     const char *f4 = own_descr('f', 4);
     const float two = 2;
     float *x = malloc(MANY * sizeof(*x));
-    need_device();
+    need_compiler();
     assert_non_null(x);
     for (size_t i = 0; i < MANY; i++) x[i] = (float)(i % 3);
     char shape[32];

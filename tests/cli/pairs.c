@@ -100,7 +100,7 @@ void test_slices_of_pairs(void **unused) {
 void test_own_operators(void **unused) {
     (void)unused;
     const float x[5] = {1, -2, 0.25f, 4, -8}, y[5] = {2, 1, 4, 0.5f, 1};
-    need_device();
+    need_compiler();
     write_file("x.raw", x, sizeof(x));
     write_file("y.raw", y, sizeof(y));
     must_give(NULL, SUM_OF("x*x") "x.raw", "85.0625");

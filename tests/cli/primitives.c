@@ -23,7 +23,7 @@ void test_study_scan(void **unused) {
     (void)unused;
     tally_variant_info v;
     unsigned automatic = 0, ran = 0;
-    need_device();
+    need_compiler();
     json_object *o = must_study("study --primitive scan --n 5000 --sweep --json", "scan", 8);
     json_object *rows = member(o, "rows"), *skipped = member(o, "skipped"), *sizes = member(o, "sizes");
     study_expect_rows(sizes, "of_copy", study_number(o, "copy_bytes_per_second"), 8);

@@ -244,6 +244,14 @@ void need_device(void) {
     test_skip("there is no device");
 }
 
+void need_compiler(void) {
+    const char *required = getenv("TALLY_TEST_REQUIRE");
+    need_device();
+    if (strncmp(device, "host", 4)) return;
+    if (required && *required) fail_msg("TALLY_TEST_REQUIRE=%s, but there is only %s", required, device);
+    test_skip("%s compiles nothing: it needs OpenCL or CUDA", device);
+}
+
 bool is_quick(void) {
     const char *quick = getenv("TALLY_TEST_QUICK");
     return (quick && *quick) || sample_parts() > 1;

@@ -27,7 +27,7 @@ void test_scan(void **unused) {
     const float f_extremes[12] = {1, 1, -4, 1, -4, 2, -4, 5, -4, 5, -4, 6};
     const double means[6] = {1, 1.5, 2, 0.5, 1.4, 13.0 / 6};
     const uint64_t places[6] = {UINT64_MAX, 0, 1, 2, 2, 4};
-    need_device();
+    need_compiler();
     write_npy("x.npy", 1, own_descr('f', 4), "(2, 3)", x, sizeof(x));
     /* In C order 1, -4, 2, 5, 3, 6. */
     write_npy_dictionary("f.npy", 1,
@@ -72,7 +72,7 @@ void test_scan_options(void **unused) {
     const uint8_t bytes[3] = {200, 100, 1}, wrapped[3] = {200, 44, 45};
     const float z[4] = {1, 2, 3, -4}, products[4] = {0, 1, -2, 1}; /* j, j(1+2j) */
     const double y[3] = {1, 3, 5}, variances[3] = {0, 2, 4};
-    need_device();
+    need_compiler();
     write_npy("i.npy", 1, own_descr('i', 8), "(3,)", x, sizeof(x));
     write_npy("u.npy", 1, "|u1", "(3,)", bytes, sizeof(bytes));
     write_npy("z.npy", 1, own_descr('c', 8), "(2,)", z, sizeof(z));

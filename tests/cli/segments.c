@@ -151,7 +151,7 @@ void test_axes_of_ops(void **unused) {
 
 void test_axes_of_own(void **unused) {
     (void)unused;
-    need_device();
+    need_compiler();
     write_small();
     DOUBLES("--load x*x --combine a+b --identity 0 --axis 0 x.npy", "(3,)", 50, 34, 13);
     DOUBLES("--load x>p.t?x:0 --param t=2 --combine a+b --identity 0 --axis 0 x.npy", "(3,)", 0, 8, 3);

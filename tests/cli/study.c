@@ -68,7 +68,7 @@ void study_expect_rows(json_object *rows, const char *of_ceiling, double ceiling
 void test_study_json(void **unused) {
     (void)unused;
     tally_variant_info v;
-    need_device();
+    need_compiler();
     json_object *o = study_json("study --n 5000 --json"), *rows = member(o, "rows"), *skipped = member(o, "skipped");
     assert_string_equal(text_member(o, "op"), "sum");
     assert_int_equal(json_object_get_int(member(o, "n")), 5000);
@@ -141,7 +141,7 @@ void test_study_tables(void **unused) {
     tally_variant_info v;
     result r;
     char words[256];
-    need_device();
+    need_compiler();
     snprintf(words, sizeof(words), "study --n 4096 --backend %s,%s", device, device);
     char *text = study_text(words, 0, &r);
     for (size_t i = 0; tally_variant_get(i, &v) == TALLY_OK; i++) assert_non_null(strstr(text, v.name));

@@ -103,7 +103,7 @@ void test_compiling(void **unused) {
     };
     char text[8192], caches[2][600];
     result r;
-    need_device();
+    need_compiler();
     write_file("x.raw", x, sizeof(x));
     for (size_t i = 0; i < COUNT(rows); i++) {
         make_caches(caches);

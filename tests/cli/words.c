@@ -49,7 +49,7 @@ void test_numbers(void **unused) {
             snprintf(words, sizeof(words), "%s%s", options[o].words, number);
             must_refuse(NULL, words, 2, says, COUNT(says));
         }
-    need_device();
+    need_compiler();
     const float x[2] = {1, 2};
     const uint32_t map[2] = {0, 1};
     write_file("two.raw", x, sizeof(x));
@@ -189,7 +189,7 @@ void test_quiet(void **unused) {
     must_refuse(NULL, "reduce sum --quiet --json x", 2, both, COUNT(both));
     const char *const other[] = {"devices takes no option --quiet"};
     must_refuse(NULL, "devices --quiet", 2, other, COUNT(other));
-    need_device();
+    need_compiler();
     write_npy("three.npy", 1, own_descr('f', 4), "(3,)", x, sizeof(x));
     write_npy("empty.npy", 1, own_descr('f', 4), "(0,)", x, 0);
     result r = run(NULL, "reduce sum,argmax,minmax,count_nonzero --quiet three.npy");
