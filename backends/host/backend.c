@@ -222,9 +222,9 @@ static tally_status find_entry(host_kernel *kernel, const char *entry) {
     const unsigned program = kernel->of->key->program;
     bool found = true;
     if (program == TALLY_HOST_MOVE || program == TALLY_HOST_STEM) {
-        found = host_move_entry(kernel, entry) || host_part_entry(kernel, entry);
+        found = tally_host_move_entry(kernel, entry) || tally_host_part_entry(kernel, entry);
     } else if (program == TALLY_HOST_OFFSETS || program == TALLY_HOST_KEYS) {
-        found = host_keys_entry(kernel, entry);
+        found = tally_host_keys_entry(kernel, entry);
     } else if (program == TALLY_HOST_PROBE || program == TALLY_HOST_TRIAL) {
         kernel->run = program == TALLY_HOST_PROBE ? run_probe : run_trial;
         kernel->args = program == TALLY_HOST_PROBE ? 3 : 1;
@@ -232,11 +232,11 @@ static tally_status find_entry(host_kernel *kernel, const char *entry) {
         kernel->program = kernel->of->parts[0].program;
         for (uint32_t p = 0; p < kernel->of->part_count; p++)
             if (kernel->of->parts[p].program->inputs > kernel->inputs) kernel->inputs = kernel->of->parts[p].program->inputs;
-        if (kernel->of->has_segments) return host_segments_entry(kernel, entry);
+        if (kernel->of->has_segments) return tally_host_segments_entry(kernel, entry);
         if (TALLY_HOST_IS_SCAN(kernel->form) && TALLY_HOST_SCAN_FLAGS(kernel->form) & TALLY_SCAN_IS_AXIS)
-            return host_scan_axis_entry(kernel, entry);
-        if (TALLY_HOST_IS_SCAN(kernel->form)) return host_scan_entry(kernel, entry);
-        found = host_fold_entry(kernel, entry) || host_reduce_entry(kernel, entry);
+            return tally_host_scan_axis_entry(kernel, entry);
+        if (TALLY_HOST_IS_SCAN(kernel->form)) return tally_host_scan_entry(kernel, entry);
+        found = tally_host_fold_entry(kernel, entry) || tally_host_reduce_entry(kernel, entry);
     }
     return found ? TALLY_OK : tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
 }

@@ -5,7 +5,7 @@
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-void host_read_shape(const unsigned char *from, uint32_t inputs, tally_array_shape *shape) {
+void tally_host_read_shape(const unsigned char *from, uint32_t inputs, tally_array_shape *shape) {
     memcpy(&shape->n, from, 8);
     memcpy(&shape->reduced, from + 8, 4);
     memcpy(&shape->kept, from + 12, 4);
@@ -83,7 +83,7 @@ static const unsigned char *place_of(const host_walk *walk, const unsigned char 
     return from;
 }
 
-const unsigned char *host_neighbours(const host_walk *walk, const unsigned char *from, uint64_t first, uint64_t count) {
+const unsigned char *tally_host_neighbours(const host_walk *walk, const unsigned char *from, uint64_t first, uint64_t count) {
     uint64_t left;
     if (!count) return from;
     if (walk->step[walk->reduced - 1] != walk->bytes) return NULL;
@@ -91,8 +91,8 @@ const unsigned char *host_neighbours(const host_walk *walk, const unsigned char 
     return count <= left ? at : NULL;
 }
 
-void host_gather(const host_walk *walk, const unsigned char *from, uint64_t first, uint64_t count, uint64_t segments,
-                 unsigned char *to, uint64_t to_segment, uint64_t to_item) {
+void tally_host_gather(const host_walk *walk, const unsigned char *from, uint64_t first, uint64_t count, uint64_t segments,
+                       unsigned char *to, uint64_t to_segment, uint64_t to_item) {
     rectangle r = {.item = walk->step[walk->reduced - 1],
                    .segment = walk->across,
                    .to_item = to_item * walk->bytes,

@@ -57,14 +57,14 @@ static inline unsigned char *host_bytes(const tally_arg *arg) {
 }
 
 /* Each finds the kernel's entry; false if there is none of that name. */
-bool host_reduce_entry(host_kernel *kernel, const char *entry);
-bool host_move_entry(host_kernel *kernel, const char *entry);
-bool host_part_entry(host_kernel *kernel, const char *entry);
-bool host_fold_entry(host_kernel *kernel, const char *entry);
-bool host_keys_entry(host_kernel *kernel, const char *entry);
+bool tally_host_reduce_entry(host_kernel *kernel, const char *entry);
+bool tally_host_move_entry(host_kernel *kernel, const char *entry);
+bool tally_host_part_entry(host_kernel *kernel, const char *entry);
+bool tally_host_fold_entry(host_kernel *kernel, const char *entry);
+bool tally_host_keys_entry(host_kernel *kernel, const char *entry);
 /* Scans and segments also make the kernel's scratch. */
-tally_status host_scan_entry(host_kernel *kernel, const char *entry);
-tally_status host_scan_axis_entry(host_kernel *kernel, const char *entry);
-tally_status host_segments_entry(host_kernel *kernel, const char *entry);
+tally_status tally_host_scan_entry(host_kernel *kernel, const char *entry);
+tally_status tally_host_scan_axis_entry(host_kernel *kernel, const char *entry);
+tally_status tally_host_segments_entry(host_kernel *kernel, const char *entry);
 
 #endif

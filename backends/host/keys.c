@@ -156,7 +156,7 @@ static void run_lengths(host_kernel *kernel, uint64_t groups, const tally_arg *a
     for (uint64_t r = 0; r < count; r++) lengths[r] = begins[r + 1] - begins[r];
 }
 
-bool host_keys_entry(host_kernel *kernel, const char *entry) {
+bool tally_host_keys_entry(host_kernel *kernel, const char *entry) {
     static const struct {
         const char *name;
         host_entry run;

@@ -241,7 +241,7 @@ static void run_copy(host_kernel *kernel, uint64_t groups, const tally_arg *args
     run_memory(kernel, groups, args, copy_group);
 }
 
-bool host_move_entry(host_kernel *kernel, const char *entry) {
+bool tally_host_move_entry(host_kernel *kernel, const char *entry) {
     static const struct {
         const char *name;
         host_entry run;

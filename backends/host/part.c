@@ -127,13 +127,13 @@ static void run_fold(host_kernel *kernel, uint64_t groups, const tally_arg *args
     }
 }
 
-bool host_fold_entry(host_kernel *kernel, const char *entry) {
+bool tally_host_fold_entry(host_kernel *kernel, const char *entry) {
     kernel->run = run_fold;
     kernel->args = TALLY_FOLD_ARGS;
     return !strcmp(entry, "tally_fold");
 }
 
-bool host_part_entry(host_kernel *kernel, const char *entry) {
+bool tally_host_part_entry(host_kernel *kernel, const char *entry) {
     const bool seals = !strcmp(entry, "tally_part_seal");
     kernel->run = seals ? run_seal : run_items;
     kernel->args = seals ? TALLY_SEAL_ARGS : 6;

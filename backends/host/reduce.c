@@ -103,7 +103,7 @@ static void run_finish(host_kernel *kernel, uint64_t groups, const tally_arg *ar
     combine_all(of, host_bytes(&args[TALLY_FINISH_ARG_PARTIALS]), count, slot);
 }
 
-bool host_reduce_entry(host_kernel *kernel, const char *entry) {
+bool tally_host_reduce_entry(host_kernel *kernel, const char *entry) {
     const bool folds = !strcmp(entry, "tally_partials");
     kernel->run = folds ? run_partials : run_finish;
     kernel->args = folds ? 2 * kernel->inputs + TALLY_REDUCE_ARGS : TALLY_FINISH_ARGS;

@@ -83,18 +83,18 @@ typedef struct scan_job {
 static unsigned char *lay_out(const tally_host_program *program, bool segmented, uint32_t tiles, unsigned char *at,
                               scan_scratch *scratch) {
     host_steps *steps = &scratch->steps;
-    *steps = host_steps_take(program, segmented, &at);
-    scratch->lines = host_take(
+    *steps = tally_host_steps_take(program, segmented, &at);
+    scratch->lines = tally_host_take(
         &at, BATCH * (uint64_t)(program->item_bytes > program->result_bytes ? program->item_bytes : program->result_bytes));
-    scratch->same = host_take(&at, program->idempotent ? BATCH * (uint64_t)program->result_bytes : 0);
+    scratch->same = tally_host_take(&at, program->idempotent ? BATCH * (uint64_t)program->result_bytes : 0);
     scratch->has_same = scratch->changes = false;
-    scratch->parts = host_parts_take(steps, &at);
-    scratch->scanned = host_parts_take(steps, &at);
+    scratch->parts = tally_host_parts_take(steps, &at);
+    scratch->scanned = tally_host_parts_take(steps, &at);
     for (uint32_t t = 0; t < tiles; t++) {
         scan_tile *tile = &scratch->tiles[t];
-        for (uint32_t b = 0; b < WIDTH / ROWS; b++) tile->batches[b] = host_batch_take(steps, &at);
-        tile->rows = host_parts_take(steps, &at);
-        tile->begins = host_take(&at, segmented ? TILE : 0);
+        for (uint32_t b = 0; b < WIDTH / ROWS; b++) tile->batches[b] = tally_host_batch_take(steps, &at);
+        tile->rows = tally_host_parts_take(steps, &at);
+        tile->begins = tally_host_take(&at, segmented ? TILE : 0);
     }
     return at;
 }
@@ -186,10 +186,11 @@ static void fold_tile(const scan_job *job, uint64_t tile_k, scan_tile *tile, sca
         uint8_t *begins = tile->begins + b * BATCH;
         prefetch(job, &span);
         if (steps->segmented) find_beginnings(job, steps, span.k, span.count, begins);
-        host_batch_fold(steps, items_of(job, &span, scratch->lines), begins, index, span.cells, batch);
-        host_parts_copy_apart(steps, host_parts_from(unscanned, (int64_t)b * ROWS), 1, last_of_row(batch->ends), WIDTH, ROWS);
+        tally_host_batch_fold(steps, items_of(job, &span, scratch->lines), begins, index, span.cells, batch);
+        tally_host_parts_copy_apart(steps, host_parts_from(unscanned, (int64_t)b * ROWS), 1, last_of_row(batch->ends), WIDTH,
+                                    ROWS);
     }
-    host_parts_scan(steps, unscanned, tile->rows, WIDTH, WIDTH);
+    tally_host_parts_scan(steps, unscanned, tile->rows, WIDTH, WIDTH);
 }
 
 /* Finds the totals of a tile's batches, and the tile's. */
@@ -207,7 +208,7 @@ static void total_tile(const scan_job *job, uint64_t tile_k, scan_tile *tile, sc
         else
             all = tile->totals[b];
     }
-    host_parts_read(&scratch->steps, host_parts_from(tile->rows, WIDTH - 1), all.bytes);
+    tally_host_parts_read(&scratch->steps, host_parts_from(tile->rows, WIDTH - 1), all.bytes);
 }
 
 /* ---- the look-back --------------------------------------------------------------------------- */
@@ -217,7 +218,7 @@ static atomic_uint *mark_of(unsigned char *words, uint64_t words_bytes) {
 }
 
 static void publish(const scan_job *job, const host_steps *steps, unsigned char *words, uint64_t words_bytes, host_parts part) {
-    host_parts_write(steps, words, part);
+    tally_host_parts_write(steps, words, part);
     atomic_store_explicit(mark_of(words, words_bytes), job->call, memory_order_release);
 }
 
@@ -243,15 +244,15 @@ static bool find_prefixes(const scan_job *job, uint64_t block, uint32_t q, uint3
     const host_parts tiles = scratch->parts, prefixes = scratch->scanned, before = host_parts_from(prefixes, -1);
     const unsigned char *carry = job->carry;
     for (uint32_t l = 0; l < q; l++)
-        host_parts_read(steps, host_parts_from(tiles, l),
-                        wait_for(job, words_of_tile(job, block * WIDTH + l), job->tile_bytes));
+        tally_host_parts_read(steps, host_parts_from(tiles, l),
+                              wait_for(job, words_of_tile(job, block * WIDTH + l), job->tile_bytes));
     if (block) carry = wait_for(job, words_of_block(job, block - 1), job->block_bytes);
-    host_parts_scan(steps, tiles, prefixes, WIDTH, WIDTH);
+    tally_host_parts_scan(steps, tiles, prefixes, WIDTH, WIDTH);
     if (carry) {
-        host_parts_read(steps, before, carry);
-        host_parts_join(steps, before, 0, prefixes, WIDTH);
+        tally_host_parts_read(steps, before, carry);
+        tally_host_parts_join(steps, before, 0, prefixes, WIDTH);
     } else {
-        host_parts_clear(steps, before, 1);
+        tally_host_parts_clear(steps, before, 1);
     }
     if (q + count == WIDTH)
         publish(job, steps, words_of_block(job, block), job->block_bytes, host_parts_from(prefixes, WIDTH - 1));
@@ -264,9 +265,9 @@ static bool find_prefixes(const scan_job *job, uint64_t block, uint32_t q, uint3
  * `rows` has the inclusive prefixes of the rows, and as part -1 that of the row before. */
 static void join_batch(const host_steps *steps, uint32_t cells, const host_batch *batch, host_parts rows) {
     const host_parts before = host_parts_from(rows, -1);
-    host_parts_join(steps, before, 1, batch->ends, cells);
-    host_parts_copy_apart(steps, last_of_row(batch->ends), WIDTH, rows, 1, cells / WIDTH);
-    host_parts_copy(steps, host_parts_from(batch->ends, -1), before, 1);
+    tally_host_parts_join(steps, before, 1, batch->ends, cells);
+    tally_host_parts_copy_apart(steps, last_of_row(batch->ends), WIDTH, rows, 1, cells / WIDTH);
+    tally_host_parts_copy(steps, host_parts_from(batch->ends, -1), before, 1);
 }
 
 /* Writes the results of a batch. `has` is false if nothing is before it. */
@@ -276,7 +277,7 @@ static void store_batch(const scan_job *job, const scan_span *span, bool has, co
     const uint64_t bytes = job->program->result_bytes;
     unsigned char *to = job->out + span->place * bytes, *results = span->count == BATCH && !job->passes ? to : scratch->lines;
     const host_parts before = host_parts_from(batch->ends, -1);
-    host_batch_finish(&scratch->steps, exclusive ? &before : NULL, job->base + span->k, span->cells, batch, results);
+    tally_host_batch_finish(&scratch->steps, exclusive ? &before : NULL, job->base + span->k, span->cells, batch, results);
     for (uint32_t i = 0; i < span->count && exclusive && (segmented || !has); i++)
         if ((!i && !has) || (segmented && begins[i]))
             memcpy(results + (job->places.reverse ? span->cells * TALLY_CELL_ITEMS - 1 - i : i) * bytes, scratch->first, bytes);
@@ -293,15 +294,15 @@ static void store_batch(const scan_job *job, const scan_span *span, bool has, co
 static void store_tile(const scan_job *job, uint64_t k, scan_tile *tile, bool has, host_parts prefixes, scan_scratch *scratch) {
     const host_steps *steps = &scratch->steps;
     const host_parts before = host_parts_from(prefixes, -1);
-    if (has) host_parts_join(steps, before, 0, tile->rows, WIDTH);
-    host_parts_copy(steps, host_parts_from(tile->rows, -1), before, 1);
-    host_parts_copy(steps, host_parts_from(tile->rows, WIDTH - 1), prefixes, 1);
+    if (has) tally_host_parts_join(steps, before, 0, tile->rows, WIDTH);
+    tally_host_parts_copy(steps, host_parts_from(tile->rows, -1), before, 1);
+    tally_host_parts_copy(steps, host_parts_from(tile->rows, WIDTH - 1), prefixes, 1);
     const uint32_t batches = (uint32_t)batches_of_tile(job, k);
     for (uint32_t b = 0; b < batches; b++) {
         const scan_span span = span_of(job, k + b * BATCH);
         const host_batch *batch = &tile->batches[b];
         join_batch(steps, span.cells, batch, host_parts_from(tile->rows, (int64_t)b * ROWS));
-        host_batch_prefix(steps, host_parts_from(batch->ends, -1), span.cells, batch);
+        tally_host_batch_prefix(steps, host_parts_from(batch->ends, -1), span.cells, batch);
         store_batch(job, &span, has || b, batch, tile->begins + b * BATCH, scratch);
     }
 }
@@ -324,7 +325,7 @@ static void store_same(const scan_job *job, const scan_span *span, host_packed_p
     unsigned char result[64], *to = job->out + span->place * bytes;
     if (scratch->steps.has_initial) {
         const host_packed_part before = prefix;
-        host_parts_write(&scratch->steps, prefix.bytes, scratch->steps.initial);
+        tally_host_parts_write(&scratch->steps, prefix.bytes, scratch->steps.initial);
         program->combine(prefix.bytes, before.bytes);
     }
     program->finish(prefix.bytes, 1, job->params, result);
@@ -346,16 +347,16 @@ static void scan_batch(const scan_job *job, const scan_span *span, bool has, con
     const uint64_t index = job->places.reverse ? job->base + job->n - 1 - span->k : job->base + span->k;
     const host_batch *batch = &tile->batches[0];
     const host_parts before = host_parts_from(tile->rows, -1), unscanned = scratch->parts; /* they are published */
-    host_batch_fold(steps, items_of(job, span, scratch->lines), NULL, index, span->cells, batch);
-    host_parts_copy_apart(steps, unscanned, 1, last_of_row(batch->ends), WIDTH, ROWS);
-    host_parts_scan(steps, unscanned, tile->rows, ROWS, WIDTH);
+    tally_host_batch_fold(steps, items_of(job, span, scratch->lines), NULL, index, span->cells, batch);
+    tally_host_parts_copy_apart(steps, unscanned, 1, last_of_row(batch->ends), WIDTH, ROWS);
+    tally_host_parts_scan(steps, unscanned, tile->rows, ROWS, WIDTH);
     if (has)
-        host_parts_read(steps, before, prefix->bytes);
+        tally_host_parts_read(steps, before, prefix->bytes);
     else
-        host_parts_clear(steps, before, 1);
-    if (has) host_parts_join(steps, before, 0, tile->rows, WIDTH);
+        tally_host_parts_clear(steps, before, 1);
+    if (has) tally_host_parts_join(steps, before, 0, tile->rows, WIDTH);
     join_batch(steps, span->cells, batch, tile->rows);
-    host_batch_prefix(steps, host_parts_from(batch->ends, -1), span->cells, batch);
+    tally_host_batch_prefix(steps, host_parts_from(batch->ends, -1), span->cells, batch);
     store_batch(job, span, has, batch, NULL, scratch);
 }
 
@@ -367,7 +368,7 @@ static bool store_totalled(const scan_job *job, uint64_t k, scan_tile *tile, boo
     const uint64_t batches = batches_of_tile(job, k);
     host_packed_part prefix, next;
     uint64_t changes = 0;
-    if (has) host_parts_write(steps, prefix.bytes, host_parts_from(prefixes, -1));
+    if (has) tally_host_parts_write(steps, prefix.bytes, host_parts_from(prefixes, -1));
     for (uint64_t b = 0; b < batches; b++, has = true, prefix = next) {
         const scan_span span = span_of(job, k + b * BATCH);
         next = has ? prefix : tile->totals[b];
@@ -386,8 +387,8 @@ static bool store_totalled(const scan_job *job, uint64_t k, scan_tile *tile, boo
 static bool has_changed(const host_steps *steps, bool has, host_parts prefixes, uint32_t q, uint32_t count) {
     host_packed_part first, last;
     if (!has && !q) return true;
-    host_parts_write(steps, first.bytes, host_parts_from(prefixes, (int64_t)q - 1));
-    host_parts_write(steps, last.bytes, host_parts_from(prefixes, q + count - 1));
+    tally_host_parts_write(steps, first.bytes, host_parts_from(prefixes, (int64_t)q - 1));
+    tally_host_parts_write(steps, last.bytes, host_parts_from(prefixes, q + count - 1));
     return !are_equal(steps, &first, &last);
 }
 
@@ -400,13 +401,13 @@ static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
     const uint32_t count = (uint32_t)(job->tiles - first < job->group_tiles ? job->tiles - first : job->group_tiles);
     scan_scratch *scratch = &job->scratch[worker];
     host_steps *steps = &scratch->steps;
-    host_steps_begin(steps, &job->places, job->params, job->initial);
-    if (job->flags & TALLY_SCAN_IS_EXCLUSIVE) host_steps_first(steps, scratch->first);
+    tally_host_steps_begin(steps, &job->places, job->params, job->initial);
+    if (job->flags & TALLY_SCAN_IS_EXCLUSIVE) tally_host_steps_first(steps, scratch->first);
     const bool is_idempotent = job->program->idempotent && !steps->segmented, totals = is_idempotent && !scratch->changes;
     for (uint32_t j = 0; j < count; j++) {
         const host_parts own = host_parts_from(scratch->parts, q + j);
         (totals ? total_tile : fold_tile)(job, (first + j) * TILE, &scratch->tiles[j], scratch);
-        host_parts_copy(steps, own, host_parts_from(scratch->tiles[j].rows, WIDTH - 1), 1);
+        tally_host_parts_copy(steps, own, host_parts_from(scratch->tiles[j].rows, WIDTH - 1), 1);
         publish(job, steps, words_of_tile(job, first + j), job->tile_bytes, own);
     }
     const bool has = find_prefixes(job, block, q, count, scratch);
@@ -421,7 +422,8 @@ static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
 #ifdef __SSE2__
     _mm_sfence(); /* stores past the caches keep no order with others */
 #endif
-    if (first + count == job->tiles) host_parts_write(steps, job->carry_to, host_parts_from(scratch->scanned, q + count - 1));
+    if (first + count == job->tiles)
+        tally_host_parts_write(steps, job->carry_to, host_parts_from(scratch->scanned, q + count - 1));
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
@@ -429,7 +431,7 @@ static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
 static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args) {
     const tally_host_program *program = kernel->program;
     const unsigned flags = TALLY_HOST_SCAN_FLAGS(kernel->form);
-    const uint32_t part_bytes = host_packed_bytes(program, flags & TALLY_SCAN_IS_SEGMENTED);
+    const uint32_t part_bytes = tally_host_packed_bytes(program, flags & TALLY_SCAN_IS_SEGMENTED);
     const uint32_t flow = HOST_VALUE(uint32_t, args[TALLY_SCAN_ARG_FLOW]);
     const uint64_t parts = (part_bytes + 3) / 4, capacity = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_CAPACITY]);
     unsigned char *words = host_bytes(&args[TALLY_SCAN_ARG_WORDS]), *values = host_bytes(&args[TALLY_SCAN_ARG_VALUES]);
@@ -458,14 +460,14 @@ static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args
     job.places.step = job.places.reverse ? -1 : 1;
     job.places.width = WIDTH;
     job.places.is_whole = true;
-    host_places_fill(&job.places);
+    tally_host_places_fill(&job.places);
     job.tile_words = job.block_words + (capacity + WIDTH - 1) / WIDTH * job.block_bytes;
     if (!job.call) job.call = 1; /* 0 says that nothing is published */
     *(uint32_t *)(void *)words = job.call;
     tally_pool_run_in_order(kernel->threads, groups, scan_group, &job);
 }
 
-tally_status host_scan_entry(host_kernel *kernel, const char *entry) {
+tally_status tally_host_scan_entry(host_kernel *kernel, const char *entry) {
     if (strcmp(entry, "tally_scan_items")) return tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
     kernel->run = run_scan;
     kernel->args = TALLY_SCAN_ARGS;

@@ -59,19 +59,19 @@ typedef struct axis_lists {
 
 /* Lays a thread's scratch out from `at` on. Returns its end. */
 static unsigned char *lay_out(const tally_host_program *p, unsigned char *at, axis_lists *lists) {
-    lists->steps = host_steps_take(p, false, &at);
-    lists->in = (int64_t *)(void *)host_take(&at, MOST_LISTS * sizeof(int64_t));
-    lists->out = (int64_t *)(void *)host_take(&at, MOST_LISTS * sizeof(int64_t));
-    lists->items = host_take(&at, BATCHES * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes);
-    lists->results = host_take(&at, BATCHES * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
-    lists->first = host_take(&at, p->result_bytes);
-    lists->before = host_parts_take(&lists->steps, &at);
+    lists->steps = tally_host_steps_take(p, false, &at);
+    lists->in = (int64_t *)(void *)tally_host_take(&at, MOST_LISTS * sizeof(int64_t));
+    lists->out = (int64_t *)(void *)tally_host_take(&at, MOST_LISTS * sizeof(int64_t));
+    lists->items = tally_host_take(&at, BATCHES * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes);
+    lists->results = tally_host_take(&at, BATCHES * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
+    lists->first = tally_host_take(&at, p->result_bytes);
+    lists->before = tally_host_parts_take(&lists->steps, &at);
     for (uint32_t b = 0; b < BATCHES; b++) {
         axis_batch *batch = &lists->batches[b];
-        batch->cells = host_batch_take(&lists->steps, &at);
-        batch->state = host_parts_take(&lists->steps, &at);
-        batch->row_levels = host_parts_take(&lists->steps, &at);
-        batch->tile_levels = host_parts_take(&lists->steps, &at);
+        batch->cells = tally_host_batch_take(&lists->steps, &at);
+        batch->state = tally_host_parts_take(&lists->steps, &at);
+        batch->row_levels = tally_host_parts_take(&lists->steps, &at);
+        batch->tile_levels = tally_host_parts_take(&lists->steps, &at);
     }
     return at;
 }
@@ -174,7 +174,7 @@ static host_parts column(host_parts parts, uint32_t i) {
 }
 
 static void copy_column(const host_steps *steps, host_parts to, host_parts from) {
-    host_parts_copy(steps, to, from, ROWS);
+    tally_host_parts_copy(steps, to, from, ROWS);
 }
 
 /* Turns part l of each list, in `part`, into the combination of parts 0 to l. `levels` keeps the
@@ -183,7 +183,7 @@ static void take_part(const host_steps *steps, host_parts spare, host_parts leve
     for (uint32_t s = 1; s < WIDTH; s *= 2) {
         const host_parts kept = column(levels, s - 1 + (l & (s - 1)));
         copy_column(steps, spare, part);
-        if (l >= s) host_parts_pairs(steps, kept, part, ROWS);
+        if (l >= s) tally_host_parts_pairs(steps, kept, part, ROWS);
         copy_column(steps, kept, spare);
     }
 }
@@ -194,23 +194,23 @@ static void join_rows(const host_steps *steps, const axis_batch *batch, uint64_t
     const host_parts ends = batch->cells.ends, last = host_parts_from(ends, WIDTH - 1), state = batch->state;
     const host_parts whole = column(state, WHOLE), spare = column(state, SPARE), of_row = column(state, OF_ROW);
     const uint32_t row = (uint32_t)(k / HOST_ROW_ITEMS % WIDTH), tile = (uint32_t)(k / TALLY_TILE_ITEMS % WIDTH);
-    host_parts_copy_apart(steps, whole, 1, last, WIDTH, ROWS);
+    tally_host_parts_copy_apart(steps, whole, 1, last, WIDTH, ROWS);
     take_part(steps, spare, batch->row_levels, row, whole);
     if (row < WIDTH - 1) {
-        if (k >= TALLY_TILE_ITEMS) host_parts_pairs(steps, column(state, OF_TILE), whole, ROWS);
+        if (k >= TALLY_TILE_ITEMS) tally_host_parts_pairs(steps, column(state, OF_TILE), whole, ROWS);
     } else {
         take_part(steps, spare, batch->tile_levels, tile, whole);
-        if (k >= TALLY_SCAN_BLOCK) host_parts_pairs(steps, column(state, OF_BLOCK), whole, ROWS);
+        if (k >= TALLY_SCAN_BLOCK) tally_host_parts_pairs(steps, column(state, OF_BLOCK), whole, ROWS);
         copy_column(steps, column(state, OF_TILE), whole);
         if (tile == WIDTH - 1) copy_column(steps, column(state, OF_BLOCK), whole);
     }
     if (k)
-        host_parts_join(steps, of_row, 1, ends, TALLY_HOST_CELLS);
+        tally_host_parts_join(steps, of_row, 1, ends, TALLY_HOST_CELLS);
     else
-        host_parts_clear(steps, of_row, ROWS);
-    host_parts_copy_apart(steps, last, WIDTH, whole, 1, ROWS);
-    host_parts_copy(steps, before, host_parts_from(ends, -1), TALLY_HOST_CELLS);
-    host_parts_copy_apart(steps, before, WIDTH, of_row, 1, ROWS);
+        tally_host_parts_clear(steps, of_row, ROWS);
+    tally_host_parts_copy_apart(steps, last, WIDTH, whole, 1, ROWS);
+    tally_host_parts_copy(steps, before, host_parts_from(ends, -1), TALLY_HOST_CELLS);
+    tally_host_parts_copy_apart(steps, before, WIDTH, of_row, 1, ROWS);
     copy_column(steps, of_row, whole);
 }
 
@@ -229,13 +229,13 @@ static void scan_items(const axis_job *job, axis_lists *lists, uint64_t k, uint6
         const axis_batch *batch = &lists->batches[b];
         const uint32_t left = lists->count - b * job->batch_lists;
         const uint32_t cells = (left < job->batch_lists ? left : job->batch_lists) * width;
-        host_batch_fold(steps, lists->items + b * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes, NULL, index, cells,
-                        &batch->cells);
+        tally_host_batch_fold(steps, lists->items + b * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes, NULL, index, cells,
+                              &batch->cells);
         const host_parts before = width == WIDTH ? lists->before : host_parts_from(batch->cells.ends, -1);
         if (width == WIDTH) join_rows(steps, batch, k, before);
-        host_batch_prefix(steps, before, cells, &batch->cells);
-        host_batch_finish(steps, exclusive ? &before : NULL, k, cells, &batch->cells,
-                          lists->results + b * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
+        tally_host_batch_prefix(steps, before, cells, &batch->cells);
+        tally_host_batch_finish(steps, exclusive ? &before : NULL, k, cells, &batch->cells,
+                                lists->results + b * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
     }
     for (uint32_t s = 0; s < lists->count && exclusive && !k; s++)
         memcpy(lists->results + s * pitch * p->result_bytes, lists->first, p->result_bytes);
@@ -250,8 +250,8 @@ static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
     axis_lists lists;
     lay_out(job->program, job->scratch + worker * thread_bytes(job->program), &lists);
     lists.count = (uint32_t)(left < job->lists ? left : job->lists);
-    host_steps_begin(&lists.steps, &job->places, job->params, job->initial);
-    host_steps_first(&lists.steps, lists.first);
+    tally_host_steps_begin(&lists.steps, &job->places, job->params, job->initial);
+    tally_host_steps_first(&lists.steps, lists.first);
     find_lists(job, first, &lists);
     for (uint64_t k = 0; k < job->shape.n; k += step)
         scan_items(job, &lists, k, job->shape.n - k < step ? job->shape.n - k : step);
@@ -271,10 +271,10 @@ static void run_scan_axis(host_kernel *kernel, uint64_t groups, const tally_arg 
         .initial = flags & TALLY_SCAN_HAS_INITIAL ? args[TALLY_AXIS_ARG_INITIAL].value : NULL,
         .places = {.step = flags & TALLY_SCAN_IS_REVERSE ? -1 : 1, .width = HOST_VALUE(uint32_t, args[TALLY_AXIS_ARG_TEAM])},
         .scratch = kernel->scratch};
-    host_read_shape(args[TALLY_AXIS_ARG_SHAPE].value, 1, &job.shape);
+    tally_host_read_shape(args[TALLY_AXIS_ARG_SHAPE].value, 1, &job.shape);
     job.shape.count = HOST_VALUE(uint64_t, args[TALLY_AXIS_ARG_COUNT]);
     while (job.places.width < WIDTH && job.places.width * CELL < job.shape.n) job.places.width *= 2;
-    host_places_fill(&job.places);
+    tally_host_places_fill(&job.places);
     job.batch_lists = TALLY_HOST_CELLS / job.places.width;
     /* Groups are small enough to keep all threads busy, but have 8 lists if a thread may. */
     uint64_t busy = tally_ceil_div(job.shape.count, 4 * (uint64_t)kernel->threads);
@@ -285,7 +285,7 @@ static void run_scan_axis(host_kernel *kernel, uint64_t groups, const tally_arg 
     tally_pool_run(kernel->threads, tally_ceil_div(job.shape.count, job.lists), scan_group, &job);
 }
 
-tally_status host_scan_axis_entry(host_kernel *kernel, const char *entry) {
+tally_status tally_host_scan_axis_entry(host_kernel *kernel, const char *entry) {
     if (strcmp(entry, "tally_scan_axis_lists") && strcmp(entry, "tally_scan_axis_rows"))
         return tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
     kernel->run = run_scan_axis;

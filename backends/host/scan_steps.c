@@ -14,20 +14,20 @@
 #define BEGINS (UINT64_C(1) << 63)
 _Static_assert(WIDTH == TALLY_HOST_ROW && CELL == 4, "the programs' rows and cells are those of scan order v1");
 
-void host_places_fill(host_places *places) {
+void tally_host_places_fill(host_places *places) {
     for (uint32_t c = 0; c < CELLS; c++) {
         places->counts[c] = (places->is_whole ? c : c % places->width) * CELL;
         places->indices[c] = places->step * (int64_t)places->counts[c];
     }
 }
 
-unsigned char *host_take(unsigned char **at, uint64_t bytes) {
+unsigned char *tally_host_take(unsigned char **at, uint64_t bytes) {
     unsigned char *taken = *at;
     *at += (bytes + 63) / 64 * 64;
     return taken;
 }
 
-uint32_t host_packed_bytes(const tally_host_program *program, bool segmented) {
+uint32_t tally_host_packed_bytes(const tally_host_program *program, bool segmented) {
     return segmented ? (program->acc_bytes + 7) / 8 * 8 + 8 : program->acc_bytes;
 }
 
@@ -45,16 +45,17 @@ static void find_fields(host_steps *steps) {
     steps->counters = begin;
 }
 
-host_steps host_steps_take(const tally_host_program *program, bool segmented, unsigned char **at) {
-    host_steps steps = {.program = program, .segmented = segmented, .packed_bytes = host_packed_bytes(program, segmented)};
+host_steps tally_host_steps_take(const tally_host_program *program, bool segmented, unsigned char **at) {
+    host_steps steps = {
+        .program = program, .segmented = segmented, .packed_bytes = tally_host_packed_bytes(program, segmented)};
     find_fields(&steps);
-    steps.items = host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->item_bytes);
-    steps.results = host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->result_bytes);
+    steps.items = tally_host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->item_bytes);
+    steps.results = tally_host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->result_bytes);
     steps.shared = &tally_host_code_here()->shared;
-    steps.spare = host_parts_take(&steps, at);
-    steps.room = host_parts_take(&steps, at);
-    steps.ends = host_parts_take(&steps, at);
-    steps.initial = host_parts_take(&steps, at);
+    steps.spare = tally_host_parts_take(&steps, at);
+    steps.room = tally_host_parts_take(&steps, at);
+    steps.ends = tally_host_parts_take(&steps, at);
+    steps.initial = tally_host_parts_take(&steps, at);
     return steps;
 }
 
@@ -71,9 +72,9 @@ static inline uint64_t *counters_of(const host_steps *steps, host_parts parts) {
     return (uint64_t *)(void *)(parts.accs + steps->counters) + parts.at;
 }
 
-host_parts host_parts_take(const host_steps *steps, unsigned char **at) {
+host_parts tally_host_parts_take(const host_steps *steps, unsigned char **at) {
     const uint64_t counters = steps->segmented ? TALLY_HOST_PARTS * sizeof(uint64_t) : 0;
-    return (host_parts){.accs = host_take(at, steps->counters + counters), .at = TALLY_HOST_FIRST};
+    return (host_parts){.accs = tally_host_take(at, steps->counters + counters), .at = TALLY_HOST_FIRST};
 }
 
 /* Copies `count` values of 4 or 8 bytes. The compiler's code for a memcpy of any size is slow for a
@@ -89,34 +90,34 @@ static inline void copy(unsigned char *to, uint32_t to_step, const unsigned char
         COPY(uint64_t)
 }
 
-void host_parts_copy_apart(const host_steps *steps, host_parts to, uint32_t to_step, host_parts from, uint32_t from_step,
-                           uint32_t count) {
+void tally_host_parts_copy_apart(const host_steps *steps, host_parts to, uint32_t to_step, host_parts from, uint32_t from_step,
+                                 uint32_t count) {
     EACH_FIELD(steps, field) copy(values_of(field, to), to_step, values_of(field, from), from_step, field->bytes, count);
     if (steps->segmented)
         copy((unsigned char *)counters_of(steps, to), to_step, (const unsigned char *)counters_of(steps, from), from_step,
              sizeof(uint64_t), count);
 }
 
-void host_parts_copy(const host_steps *steps, host_parts to, host_parts from, uint32_t count) {
-    host_parts_copy_apart(steps, to, 1, from, 1, count);
+void tally_host_parts_copy(const host_steps *steps, host_parts to, host_parts from, uint32_t count) {
+    tally_host_parts_copy_apart(steps, to, 1, from, 1, count);
 }
 
-void host_parts_write(const host_steps *steps, unsigned char *packed, host_parts part) {
+void tally_host_parts_write(const host_steps *steps, unsigned char *packed, host_parts part) {
     memset(packed, 0, steps->packed_bytes);
     EACH_FIELD(steps, field) memcpy(packed + field->offset, values_of(field, part), field->bytes);
     if (steps->segmented) memcpy(packed + steps->packed_bytes - sizeof(uint64_t), counters_of(steps, part), sizeof(uint64_t));
 }
 
-void host_parts_read(const host_steps *steps, host_parts part, const unsigned char *packed) {
+void tally_host_parts_read(const host_steps *steps, host_parts part, const unsigned char *packed) {
     EACH_FIELD(steps, field) memcpy(values_of(field, part), packed + field->offset, field->bytes);
     if (steps->segmented) memcpy(counters_of(steps, part), packed + steps->packed_bytes - sizeof(uint64_t), sizeof(uint64_t));
 }
 
-void host_parts_clear(const host_steps *steps, host_parts to, uint32_t count) {
+void tally_host_parts_clear(const host_steps *steps, host_parts to, uint32_t count) {
     host_packed_part packed = {{0}};
     const void *const none[] = {packed.bytes};
     steps->program->fold(none, steps->params, 0, 0, false, packed.bytes);
-    for (uint32_t i = 0; i < count; i++) host_parts_read(steps, host_parts_from(to, i), packed.bytes);
+    for (uint32_t i = 0; i < count; i++) tally_host_parts_read(steps, host_parts_from(to, i), packed.bytes);
 }
 
 /* ---- the steps ------------------------------------------------------------------------------- */
@@ -134,7 +135,7 @@ static void choose(const host_steps *steps, host_parts made, host_parts parts, h
                                              values_of(field, to), count);
 }
 
-void host_parts_pairs(const host_steps *steps, host_parts left, host_parts parts, uint32_t count) {
+void tally_host_parts_pairs(const host_steps *steps, host_parts left, host_parts parts, uint32_t count) {
     const host_parts made = made_of(steps, parts);
     uint64_t *counters = counters_of(steps, parts);
     steps->program->scan.pairs(left.accs, (int32_t)left.at, parts.accs, made.accs, (int32_t)made.at, count);
@@ -143,11 +144,11 @@ void host_parts_pairs(const host_steps *steps, host_parts left, host_parts parts
     steps->shared->count_pairs(counters_of(steps, left), counters, counters, count);
 }
 
-void host_parts_join(const host_steps *steps, host_parts left, uint32_t left_step, host_parts parts, uint32_t count) {
+void tally_host_parts_join(const host_steps *steps, host_parts left, uint32_t left_step, host_parts parts, uint32_t count) {
     EACH_FIELD(steps, field)
     steps->shared->spread[field->bytes == 8](values_of(field, left), left_step, values_of(field, steps->room), count);
     if (steps->segmented) steps->shared->spread[1](counters_of(steps, left), left_step, counters_of(steps, steps->room), count);
-    host_parts_pairs(steps, steps->room, parts, count);
+    tally_host_parts_pairs(steps, steps->room, parts, count);
 }
 
 /* Does a step of segmented scans of `width` parts each. */
@@ -159,9 +160,9 @@ static void segmented_step(const host_steps *steps, host_parts from, host_parts 
     steps->shared->count_step(counters_of(steps, from), counters_of(steps, to), s, width, count);
 }
 
-void host_parts_scan(const host_steps *steps, host_parts parts, host_parts to, uint32_t width, uint32_t count) {
+void tally_host_parts_scan(const host_steps *steps, host_parts parts, host_parts to, uint32_t width, uint32_t count) {
     host_parts next = host_log(width) % 2 ? to : steps->room, other = host_log(width) % 2 ? steps->room : to;
-    if (width == 1) host_parts_copy(steps, to, parts, count);
+    if (width == 1) tally_host_parts_copy(steps, to, parts, count);
     if (!steps->segmented)
         steps->program->scan.steps(parts.accs, next.accs, other.accs, (int32_t)parts.at, 1, (int32_t)width, (int32_t)width,
                                    count);
@@ -173,7 +174,7 @@ void host_parts_scan(const host_steps *steps, host_parts parts, host_parts to, u
     }
 }
 
-void host_steps_begin(host_steps *steps, const host_places *places, const void *params, const void *initial) {
+void tally_host_steps_begin(host_steps *steps, const host_places *places, const void *params, const void *initial) {
     const uint32_t bytes = steps->program->item_bytes;
     steps->places = places;
     steps->params = params;
@@ -186,23 +187,23 @@ void host_steps_begin(host_steps *steps, const host_places *places, const void *
     if (steps->segmented) *counters_of(steps, steps->initial) = 1;
 }
 
-void host_steps_first(const host_steps *steps, unsigned char *result) {
+void tally_host_steps_first(const host_steps *steps, unsigned char *result) {
     host_packed_part initial;
-    if (steps->has_initial) host_parts_write(steps, initial.bytes, steps->initial);
+    if (steps->has_initial) tally_host_parts_write(steps, initial.bytes, steps->initial);
     steps->program->finish(initial.bytes, steps->has_initial, steps->params, result);
 }
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-host_batch host_batch_take(const host_steps *steps, unsigned char **at) {
+host_batch tally_host_batch_take(const host_steps *steps, unsigned char **at) {
     host_batch batch;
-    for (uint32_t j = 0; j < CELL - 1; j++) batch.cells[j] = host_parts_take(steps, at);
-    batch.ends = host_parts_take(steps, at);
+    for (uint32_t j = 0; j < CELL - 1; j++) batch.cells[j] = tally_host_parts_take(steps, at);
+    batch.ends = tally_host_parts_take(steps, at);
     return batch;
 }
 
-void host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t cells,
-                     const host_batch *batch) {
+void tally_host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t cells,
+                           const host_batch *batch) {
     const tally_host_program *program = steps->program;
     const host_places *places = steps->places;
     uint8_t turned[HOST_BATCH_ITEMS];
@@ -216,25 +217,25 @@ void host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_
                            (int32_t)parts.at);
         if (!steps->segmented) continue;
         steps->shared->count_flags(turned + j * CELLS, counters_of(steps, parts), cells);
-        if (j) host_parts_pairs(steps, before, parts, cells);
+        if (j) tally_host_parts_pairs(steps, before, parts, cells);
     }
-    host_parts_scan(steps, steps->ends, batch->ends, places->width, cells);
+    tally_host_parts_scan(steps, steps->ends, batch->ends, places->width, cells);
 }
 
-void host_batch_prefix(const host_steps *steps, host_parts before, uint32_t cells, const host_batch *batch) {
+void tally_host_batch_prefix(const host_steps *steps, host_parts before, uint32_t cells, const host_batch *batch) {
     const uint32_t width = steps->places->width;
     /* Nothing is before cell 0 of a list that is no row. */
     for (uint32_t j = 0; j < CELL - 1 && width > 1; j++) {
         const host_parts parts = batch->cells[j];
         const host_parts first = steps->room;
-        if (width < WIDTH) host_parts_copy_apart(steps, first, width, parts, width, cells / width);
-        host_parts_pairs(steps, before, parts, cells);
-        if (width < WIDTH) host_parts_copy_apart(steps, parts, width, first, width, cells / width);
+        if (width < WIDTH) tally_host_parts_copy_apart(steps, first, width, parts, width, cells / width);
+        tally_host_parts_pairs(steps, before, parts, cells);
+        if (width < WIDTH) tally_host_parts_copy_apart(steps, parts, width, first, width, cells / width);
     }
 }
 
-void host_batch_finish(const host_steps *steps, const host_parts *before, uint64_t first, uint32_t cells,
-                       const host_batch *batch, unsigned char *results) {
+void tally_host_batch_finish(const host_steps *steps, const host_parts *before, uint64_t first, uint32_t cells,
+                             const host_batch *batch, unsigned char *results) {
     const tally_host_program *program = steps->program;
     const host_parts all[] = {before ? *before : batch->ends, batch->cells[0], batch->cells[1], batch->cells[2], batch->ends};
     for (uint32_t j = 0; j < CELL; j++) {
@@ -242,7 +243,7 @@ void host_batch_finish(const host_steps *steps, const host_parts *before, uint64
         uint64_t *counters = counters_of(steps, prefixes);
         /* The beginnings of segments would drop the initial item. */
         for (uint32_t c = 0; c < cells && steps->segmented; c++) counters[c] &= ~BEGINS;
-        if (steps->has_initial) host_parts_join(steps, steps->initial, 0, prefixes, cells);
+        if (steps->has_initial) tally_host_parts_join(steps, steps->initial, 0, prefixes, cells);
         program->scan.finish(prefixes.accs, (int32_t)prefixes.at,
                              steps->segmented ? 0 : first + j + !before + steps->has_initial,
                              steps->segmented ? counters : steps->places->counts, cells, steps->params,

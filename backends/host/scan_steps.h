@@ -32,7 +32,7 @@ typedef struct host_places {
 } host_places;
 
 /* Fills the arrays. */
-void host_places_fill(host_places *places);
+void tally_host_places_fill(host_places *places);
 
 /* A batch: 8 rows of cells, one after another. Part c of cells[j] has the first j + 1 items of
  * cell c. The last one, `ends`, is scanned with those of the cells before. */
@@ -68,15 +68,15 @@ typedef struct host_steps {
 } host_steps;
 
 /* Takes memory from *at on, and moves *at to its end. Both are aligned to 64 bytes. */
-unsigned char *host_take(unsigned char **at, uint64_t bytes);
+unsigned char *tally_host_take(unsigned char **at, uint64_t bytes);
 
 /* Takes the memory of a thread's steps. */
-host_steps host_steps_take(const tally_host_program *program, bool segmented, unsigned char **at);
-uint32_t host_packed_bytes(const tally_host_program *program, bool segmented);
+host_steps tally_host_steps_take(const tally_host_program *program, bool segmented, unsigned char **at);
+uint32_t tally_host_packed_bytes(const tally_host_program *program, bool segmented);
 /* Makes steps ready: for an initial item, unless it is NULL. */
-void host_steps_begin(host_steps *steps, const host_places *places, const void *params, const void *initial);
+void tally_host_steps_begin(host_steps *steps, const host_places *places, const void *params, const void *initial);
 /* Writes the first result of an exclusive scan or of a segment in it: nothing is before it. */
-void host_steps_first(const host_steps *steps, unsigned char *result);
+void tally_host_steps_first(const host_steps *steps, unsigned char *result);
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
@@ -86,40 +86,40 @@ typedef struct host_packed_part {
 } host_packed_part;
 
 /* Takes an array of parts. */
-host_parts host_parts_take(const host_steps *steps, unsigned char **at);
+host_parts tally_host_parts_take(const host_steps *steps, unsigned char **at);
 static inline host_parts host_parts_from(host_parts parts, int64_t i) {
     parts.at += i;
     return parts;
 }
-void host_parts_copy(const host_steps *steps, host_parts to, host_parts from, uint32_t count);
+void tally_host_parts_copy(const host_steps *steps, host_parts to, host_parts from, uint32_t count);
 /* Copies parts that are to_step and from_step places apart. */
-void host_parts_copy_apart(const host_steps *steps, host_parts to, uint32_t to_step, host_parts from, uint32_t from_step,
-                           uint32_t count);
-void host_parts_write(const host_steps *steps, unsigned char *packed, host_parts part);
-void host_parts_read(const host_steps *steps, host_parts part, const unsigned char *packed);
+void tally_host_parts_copy_apart(const host_steps *steps, host_parts to, uint32_t to_step, host_parts from, uint32_t from_step,
+                                 uint32_t count);
+void tally_host_parts_write(const host_steps *steps, unsigned char *packed, host_parts part);
+void tally_host_parts_read(const host_steps *steps, host_parts part, const unsigned char *packed);
 /* Makes `count` parts the identity. */
-void host_parts_clear(const host_steps *steps, host_parts to, uint32_t count);
+void tally_host_parts_clear(const host_steps *steps, host_parts to, uint32_t count);
 /* Combine parts: `left` and those after it with `parts`; a part with those of a row, and the one
  * left_step places on with the next row. Whole rows of `parts` change, and with a part for rows
  * steps->room. */
-void host_parts_pairs(const host_steps *steps, host_parts left, host_parts parts, uint32_t count);
-void host_parts_join(const host_steps *steps, host_parts left, uint32_t left_step, host_parts parts, uint32_t count);
+void tally_host_parts_pairs(const host_steps *steps, host_parts left, host_parts parts, uint32_t count);
+void tally_host_parts_join(const host_steps *steps, host_parts left, uint32_t left_step, host_parts parts, uint32_t count);
 /* Writes the scans of `width` parts each by Kogge and Stone. `width` is a power of two. steps->room
  * changes. */
-void host_parts_scan(const host_steps *steps, host_parts parts, host_parts to, uint32_t width, uint32_t count);
+void tally_host_parts_scan(const host_steps *steps, host_parts parts, host_parts to, uint32_t width, uint32_t count);
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-host_batch host_batch_take(const host_steps *steps, unsigned char **at);
+host_batch tally_host_batch_take(const host_steps *steps, unsigned char **at);
 /* Folds cells of items, and scans the ends of each list's cells. With segments begins[i] is 1 where
  * a segment begins with item i of the sequence. `index` is that of its item 0. */
-void host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t cells,
-                     const host_batch *batch);
+void tally_host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t cells,
+                           const host_batch *batch);
 /* Turns the cells into inclusive prefixes, by the prefixes before them. */
-void host_batch_prefix(const host_steps *steps, host_parts before, uint32_t cells, const host_batch *batch);
+void tally_host_batch_prefix(const host_steps *steps, host_parts before, uint32_t cells, const host_batch *batch);
 /* Writes the results. `before` has the prefixes before the cells for an exclusive scan, and is NULL
  * for an inclusive one. `first` counts the items before the batch. */
-void host_batch_finish(const host_steps *steps, const host_parts *before, uint64_t first, uint32_t cells,
-                       const host_batch *batch, unsigned char *results);
+void tally_host_batch_finish(const host_steps *steps, const host_parts *before, uint64_t first, uint32_t cells,
+                             const host_batch *batch, unsigned char *results);
 
 #endif

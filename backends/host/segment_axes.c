@@ -36,7 +36,7 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-host_segment host_segment_by_axes(const segments_job *job, uint64_t s) {
+host_segment tally_host_segment_by_axes(const segments_job *job, uint64_t s) {
     const tally_array_shape *shape = &job->shape;
     host_segment segment = {.where = job->where, .out = 0};
     int64_t steps[TALLY_MAX_INPUTS] = {0}, where = 0;
@@ -69,16 +69,16 @@ static void store(const segments_job *job, const axes_unit *unit, uint32_t p, ui
     const tally_array_shape *shape = &job->shape;
     const int64_t out = shape->axis[shape->reduced + shape->kept - 1].out;
     if (job->last)
-        host_put_result(job, p, acc, n, unit->first.out + (int64_t)i * out);
+        tally_host_put_result(job, p, acc, n, unit->first.out + (int64_t)i * out);
     else
-        host_put_partial(job, p, acc, n, (unit->s + i - job->first) * job->leaves + unit->leaf);
+        tally_host_put_partial(job, p, acc, n, (unit->s + i - job->first) * job->leaves + unit->leaf);
 }
 
 static void fold_segment(const segments_job *job, const axes_unit *unit, uint64_t i, const unsigned char *const *items,
                          const uint8_t *mask) {
     _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
     for (uint32_t p = 0; p < job->of->part_count; p++) {
-        const uint64_t n = host_fold_chunk(job, p, items, mask, unit->index, unit->n, acc);
+        const uint64_t n = tally_host_fold_chunk(job, p, items, mask, unit->index, unit->n, acc);
         store(job, unit, p, i, n, acc);
     }
 }
@@ -86,9 +86,9 @@ static void fold_segment(const segments_job *job, const axes_unit *unit, uint64_
 /* Returns a segment's chunk in one input, copied if it must be. */
 static const unsigned char *chunk_of(const host_walk *walk, const unsigned char *from, const axes_unit *unit,
                                      unsigned char *scratch) {
-    const unsigned char *at = host_neighbours(walk, from, unit->index, unit->n);
+    const unsigned char *at = tally_host_neighbours(walk, from, unit->index, unit->n);
     if (at) return at;
-    host_gather(walk, from, unit->index, unit->n, 1, scratch, 0, 1);
+    tally_host_gather(walk, from, unit->index, unit->n, 1, scratch, 0, 1);
     return scratch;
 }
 
@@ -110,11 +110,11 @@ static void fold_columns(const axes_job *axes, axes_unit unit) {
     const uint64_t pitch = axes->pitch, end = unit.s + unit.count;
     for (; unit.s < end; unit.s += unit.count) {
         unit.count = least(axes->columns, end - unit.s);
-        unit.first = host_segment_by_axes(job, unit.s);
+        unit.first = tally_host_segment_by_axes(job, unit.s);
         for (uint32_t k = 0; k < job->inputs; k++)
-            host_gather(&job->walk[k], unit.first.in[k], unit.index, unit.n, unit.count, unit.scratch.items[k], pitch, 1);
+            tally_host_gather(&job->walk[k], unit.first.in[k], unit.index, unit.n, unit.count, unit.scratch.items[k], pitch, 1);
         if (job->where)
-            host_gather(&job->where_walk, unit.first.where, unit.index, unit.n, unit.count, unit.scratch.where, pitch, 1);
+            tally_host_gather(&job->where_walk, unit.first.where, unit.index, unit.n, unit.count, unit.scratch.where, pitch, 1);
         for (uint64_t i = 0; i < unit.count; i++) {
             const unsigned char *items[TALLY_MAX_INPUTS];
             for (uint32_t k = 0; k < job->inputs; k++) items[k] = unit.scratch.items[k] + i * pitch * job->item_bytes;
@@ -138,10 +138,10 @@ static void store_block(const segments_job *job, const axes_unit *unit, uint32_t
                                 unit->scratch.results);
     const unsigned char *results = unit->scratch.results + skipped * bytes;
     if (step == 1)
-        memcpy(host_result_at(job, p, unit->first.out), results, unit->count * bytes);
+        memcpy(tally_host_result_at(job, p, unit->first.out), results, unit->count * bytes);
     else
         for (uint64_t i = 0; i < unit->count; i++)
-            memcpy(host_result_at(job, p, unit->first.out + (int64_t)i * step), results + i * bytes, bytes);
+            memcpy(tally_host_result_at(job, p, unit->first.out + (int64_t)i * step), results + i * bytes, bytes);
 }
 
 /* Most bytes of a row's piece that are prefetched. The processor itself finds the next lines of
@@ -189,7 +189,7 @@ static void fold_transposed(const axes_job *axes, axes_unit unit) {
         for (uint32_t k = 0; k < job->inputs; k++) {
             const host_walk *walk = &job->walk[k];
             unsigned char *to = unit.scratch.items[k];
-            host_gather(walk, unit.first.in[k], unit.index, unit.n, unit.count, to, 1, pitch);
+            tally_host_gather(walk, unit.first.in[k], unit.index, unit.n, unit.count, to, 1, pitch);
             for (uint64_t j = 0; j < unit.n && unit.count < TALLY_LANES; j++)
                 memset(to + (j * pitch + unit.count) * walk->bytes, 0, (TALLY_LANES - unit.count) * walk->bytes);
             items[k] = to;
@@ -234,7 +234,7 @@ static void fold_unit(const axes_job *axes, uint64_t u, uint64_t leaf, const hos
                       .left = row + axes->extent - from,
                       .index = (job->leaf + leaf) * CHUNK,
                       .leaf = leaf,
-                      .first = host_segment_by_axes(job, from),
+                      .first = tally_host_segment_by_axes(job, from),
                       .scratch = *scratch};
     unit.n = job->shape.n - unit.index < CHUNK ? job->shape.n - unit.index : CHUNK;
     if (axes->way == ALONE)
@@ -250,7 +250,7 @@ static void fold_unit(const axes_job *axes, uint64_t u, uint64_t leaf, const hos
 static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
     const axes_job *axes = opaque;
     const uint64_t runs = tally_ceil_div(axes->job->leaves, axes->run), leaf = group % runs * axes->run;
-    const host_scratch scratch = host_scratch_of(axes->job, worker);
+    const host_scratch scratch = tally_host_scratch_of(axes->job, worker);
     for (uint64_t u = group / runs * axes->span; u < axes->units && u < (group / runs + 1) * axes->span; u++)
         for (uint64_t k = leaf; k < axes->job->leaves && k < leaf + axes->run; k++) fold_unit(axes, u, k, &scratch);
 }
@@ -322,7 +322,7 @@ static uint64_t pieces_of(const segments_job *job, uint64_t rows, uint64_t least
 static void choose_block(axes_job *axes) {
     const segments_job *job = axes->job;
     const bool direct = axes->way == DIRECT;
-    const uint64_t rows = tally_ceil_div(job->count, axes->extent), bytes = host_block_bytes(job->of);
+    const uint64_t rows = tally_ceil_div(job->count, axes->extent), bytes = tally_host_block_bytes(job->of);
     const uint64_t room = least(HOST_MOST_WIDE, HOST_BLOCK_ROOM / kept_bytes(bytes, 1) * TALLY_LANES);
     const uint64_t most = direct ? room : least(room, GROUP_ITEMS / job->shape.n);
     const uint64_t pieces = pieces_of(job, rows, tally_ceil_div(axes->extent, most));
@@ -340,7 +340,7 @@ static void choose_way(axes_job *axes) {
     const tally_array_shape *shape = &job->shape;
     const tally_shape_axis *along = &shape->axis[shape->reduced - 1], *across = &shape->axis[shape->reduced + shape->kept - 1];
     const bool is_across = tally_magnitude(across->in[0]) < tally_magnitude(along->in[0]),
-               blocks = !job->where && shape->n && host_block_bytes(job->of);
+               blocks = !job->where && shape->n && tally_host_block_bytes(job->of);
     bool neighbours = shape->reduced == 1;
     for (uint32_t k = 0; k < job->inputs; k++) neighbours = neighbours && across->in[k] == 1;
     axes->way = ALONE;
@@ -360,11 +360,11 @@ static void choose_way(axes_job *axes) {
     if (axes->way == ALONE) axes->block = job->leaves > 1 ? 1 : least(axes->extent, group_items(job) / (shape->n + 16) + 1);
 }
 
-void host_segments_axes(segments_job *job) {
+void tally_host_segments_axes(segments_job *job) {
     axes_job axes = {.job = job};
     choose_way(&axes);
     /* Other ways fold copies. */
-    job->is_far = (axes.way == ALONE || axes.way == DIRECT) && host_are_far(job, job->count * job->shape.n);
+    job->is_far = (axes.way == ALONE || axes.way == DIRECT) && tally_host_segments_are_far(job, job->count * job->shape.n);
     axes.row = job->first / axes.extent;
     axes.blocks = tally_ceil_div(axes.extent, axes.block);
     axes.units = (tally_ceil_div(job->first + job->count, axes.extent) - axes.row) * axes.blocks;
@@ -382,13 +382,13 @@ static void combine_group(void *opaque, uint64_t group, uint32_t worker) {
     (void)worker;
     const segments_job *job = opaque;
     for (uint64_t i = group * job->span; i < job->count && i < (group + 1) * job->span; i++) {
-        const uint64_t n = host_items_of(job, i * job->leaves, job->leaves, job->shape.n);
-        const host_segment segment = host_segment_by_axes(job, job->first + i);
+        const uint64_t n = tally_host_items_of(job, i * job->leaves, job->leaves, job->shape.n);
+        const host_segment segment = tally_host_segment_by_axes(job, job->first + i);
         for (uint32_t p = 0; p < job->of->part_count; p++) {
             _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
-            host_combine_partials(job, p, i * job->leaves, job->leaves, acc);
+            tally_host_combine_partials(job, p, i * job->leaves, job->leaves, acc);
             if (job->last) {
-                host_put_result(job, p, acc, n, segment.out);
+                tally_host_put_result(job, p, acc, n, segment.out);
                 continue;
             }
             memcpy(job->slices + i * job->of->acc_bytes + job->of->parts[p].acc_offset, acc,
@@ -398,7 +398,7 @@ static void combine_group(void *opaque, uint64_t group, uint32_t worker) {
     }
 }
 
-void host_segments_axes_fold(segments_job *job) {
+void tally_host_segments_axes_fold(segments_job *job) {
     job->span = least(256 / job->leaves + 1, tally_ceil_div(job->count, 4 * (uint64_t)job->threads));
     tally_pool_run(job->threads, tally_ceil_div(job->count, job->span), combine_group, job);
 }

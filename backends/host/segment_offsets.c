@@ -33,7 +33,7 @@ static uint64_t fold_chunk(const segments_job *job, uint32_t p, item_list list, 
     const unsigned char *items[TALLY_MAX_INPUTS];
     const uint64_t at = list.begin + index, left = list.n - index;
     for (uint32_t k = 0; k < job->inputs; k++) items[k] = job->in[k] + at * job->item_bytes;
-    return host_fold_chunk(job, p, items, job->where ? job->where + at : NULL, index, left < CHUNK ? left : CHUNK, acc);
+    return tally_host_fold_chunk(job, p, items, job->where ? job->where + at : NULL, index, left < CHUNK ? left : CHUNK, acc);
 }
 
 /* ---- the work list --------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static _Atomic uint32_t *numbers_of(const segments_job *job) {
     return (_Atomic uint32_t *)(void *)job->work;
 }
 
-void host_segments_clear(segments_job *job) {
+void tally_host_segments_clear(segments_job *job) {
     job->work[0] = 0;
 }
 
@@ -89,14 +89,14 @@ static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
         if (list.n > CHUNK && (!job->lists || enlist(job, s, list.n))) continue;
         for (uint32_t p = 0; p < job->of->part_count; p++) {
             const uint64_t n = fold_list(job, p, list, acc);
-            host_put_result(job, p, acc, n, (int64_t)s);
+            tally_host_put_result(job, p, acc, n, (int64_t)s);
         }
     }
 }
 
 #define GROUP_SEGMENTS 256
 
-void host_segments_offsets(segments_job *job) {
+void tally_host_segments_offsets(segments_job *job) {
     if (!job->count) return;
     job->span = tally_ceil_div(job->count, 16 * (uint64_t)job->threads);
     if (job->span > GROUP_SEGMENTS) job->span = GROUP_SEGMENTS;
@@ -120,14 +120,14 @@ static void chunk_group(void *opaque, uint64_t group, uint32_t worker) {
         const uint64_t s = job->work[CHUNKS + 2 * k], index = job->work[CHUNKS + 2 * k + 1] * CHUNK;
         for (uint32_t p = 0; p < job->of->part_count; p++) {
             const uint64_t n = fold_chunk(job, p, list_at(job, s), index, acc);
-            host_put_partial(job, p, acc, n, k);
+            tally_host_put_partial(job, p, acc, n, k);
         }
     }
 }
 
-void host_segments_chunks(segments_job *job) {
+void tally_host_segments_chunks(segments_job *job) {
     const uint64_t groups = tally_ceil_div(listed_chunks(job), GROUP_CHUNKS);
-    job->is_far = host_are_far(job, listed_chunks(job) * CHUNK);
+    job->is_far = tally_host_segments_are_far(job, listed_chunks(job) * CHUNK);
     if (groups) tally_pool_run(job->threads, groups, chunk_group, job);
 }
 
@@ -135,15 +135,15 @@ static void long_group(void *opaque, uint64_t group, uint32_t worker) {
     (void)worker;
     const segments_job *job = opaque;
     const uint64_t *own = job->work + LONGS(job->capacity) + 3 * group;
-    const uint64_t n = host_items_of(job, own[1], own[2], list_at(job, own[0]).n);
+    const uint64_t n = tally_host_items_of(job, own[1], own[2], list_at(job, own[0]).n);
     _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
     for (uint32_t p = 0; p < job->of->part_count; p++) {
-        host_combine_partials(job, p, own[1], own[2], acc);
-        host_put_result(job, p, acc, n, (int64_t)own[0]);
+        tally_host_combine_partials(job, p, own[1], own[2], acc);
+        tally_host_put_result(job, p, acc, n, (int64_t)own[0]);
     }
 }
 
-void host_segments_offsets_fold(segments_job *job) {
+void tally_host_segments_offsets_fold(segments_job *job) {
     const uint64_t longs = atomic_load(&numbers_of(job)[1]);
     if (longs) tally_pool_run(job->threads, longs, long_group, job);
 }

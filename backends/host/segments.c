@@ -9,7 +9,7 @@
 
 /* ---- scratch --------------------------------------------------------------------------------- */
 
-uint64_t host_block_bytes(const host_program *of) {
+uint64_t tally_host_block_bytes(const host_program *of) {
     uint64_t block = 0;
     for (uint32_t p = 0; p < of->part_count; p++)
         if (of->parts[p].program->block_bytes > block) block = of->parts[p].program->block_bytes;
@@ -28,11 +28,11 @@ static uint64_t values_bytes(const host_program *of) {
 }
 
 static uint64_t scratch_bytes(const host_program *of, uint32_t inputs) {
-    const uint64_t block = host_block_bytes(of) ? 2 * values_bytes(of) + HOST_BLOCK_ROOM : 0;
+    const uint64_t block = tally_host_block_bytes(of) ? 2 * values_bytes(of) + HOST_BLOCK_ROOM : 0;
     return (inputs + 1) * (uint64_t)GATHER_BYTES + block;
 }
 
-host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {
+host_scratch tally_host_scratch_of(const segments_job *job, uint32_t worker) {
     host_scratch scratch;
     unsigned char *at = job->scratch + worker * job->scratch_bytes;
     for (uint32_t k = 0; k < job->inputs; k++, at += GATHER_BYTES) scratch.items[k] = at;
@@ -43,7 +43,7 @@ host_scratch host_scratch_of(const segments_job *job, uint32_t worker) {
     return scratch;
 }
 
-bool host_are_far(const segments_job *job, uint64_t n) {
+bool tally_host_segments_are_far(const segments_job *job, uint64_t n) {
     return tally_host_are_far(job->of->parts[0].program, n, job->threads);
 }
 
@@ -54,8 +54,8 @@ bool host_are_far(const segments_job *job, uint64_t n) {
  * their argmax 30, 45 and 55, 46. */
 #define FEW_ITEMS 12
 
-uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
-                         uint64_t base, uint64_t n, unsigned char *acc) {
+uint64_t tally_host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
+                               uint64_t base, uint64_t n, unsigned char *acc) {
     const host_part *part = &job->of->parts[p];
     const void *const *in = (const void *const *)items;
     const unsigned char *params = job->params + part->param_offset;
@@ -66,39 +66,39 @@ uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned cha
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-unsigned char *host_result_at(const segments_job *job, uint32_t p, int64_t at) {
+unsigned char *tally_host_result_at(const segments_job *job, uint32_t p, int64_t at) {
     const host_part *part = &job->of->parts[p];
     if (job->of->segments.apart) return job->out[p] + at * (int64_t)part->program->result_bytes;
     return job->out[0] + at * (int64_t)job->of->result_bytes + part->result_offset;
 }
 
-void host_put_result(const segments_job *job, uint32_t p, unsigned char *acc, uint64_t n, int64_t at) {
+void tally_host_put_result(const segments_job *job, uint32_t p, unsigned char *acc, uint64_t n, int64_t at) {
     const host_program *of = job->of;
     const host_part *part = &of->parts[p];
     _Alignas(64) unsigned char all[TALLY_HOST_ACC_BYTES];
     /* Bytes between the values are 0. */
-    if (p == 0 && of->part_count > 1 && !of->segments.apart) memset(host_result_at(job, 0, at), 0, of->result_bytes);
+    if (p == 0 && of->part_count > 1 && !of->segments.apart) memset(tally_host_result_at(job, 0, at), 0, of->result_bytes);
     if (job->initial) {
         part->program->initial(job->initial + part->result_offset, all);
         if (n) part->program->combine(all, acc);
         if (!n) n = 1; /* with an initial value no result is empty */
         acc = all;
     }
-    part->program->finish(acc, n, job->params + part->param_offset, host_result_at(job, p, at));
+    part->program->finish(acc, n, job->params + part->param_offset, tally_host_result_at(job, p, at));
 }
 
-void host_put_partial(const segments_job *job, uint32_t p, const unsigned char *acc, uint64_t n, uint64_t at) {
+void tally_host_put_partial(const segments_job *job, uint32_t p, const unsigned char *acc, uint64_t n, uint64_t at) {
     const host_part *part = &job->of->parts[p];
     memcpy(job->partials + at * job->of->acc_bytes + part->acc_offset, acc, part->program->acc_bytes);
     if (job->counts) job->counts[at] = n;
 }
 
-void host_combine_partials(const segments_job *job, uint32_t p, uint64_t at, uint64_t leaves, unsigned char *acc) {
+void tally_host_combine_partials(const segments_job *job, uint32_t p, uint64_t at, uint64_t leaves, unsigned char *acc) {
     const host_part *part = &job->of->parts[p];
     part->program->combine_all(job->partials + at * job->of->acc_bytes + part->acc_offset, job->of->acc_bytes, leaves, acc);
 }
 
-uint64_t host_items_of(const segments_job *job, uint64_t at, uint64_t leaves, uint64_t n) {
+uint64_t tally_host_items_of(const segments_job *job, uint64_t at, uint64_t leaves, uint64_t n) {
     if (!job->counts) return n;
     uint64_t sum = 0;
     for (uint64_t k = 0; k < leaves; k++) sum += job->counts[at + k];
@@ -132,7 +132,7 @@ static void open_axes(segments_job *job, const tally_arg *own) {
     const uint64_t slice = HOST_VALUE(uint64_t, own[TALLY_SEGMENT_ARG_SLICE]);
     job->slices = host_bytes(&own[TALLY_SEGMENT_ARG_SLICES]) + slice * job->of->acc_bytes;
     job->slice_counts = words(&own[TALLY_SEGMENT_ARG_SLICE_COUNTS]) + slice;
-    host_read_shape(own[TALLY_SEGMENT_ARG_SHAPE].value, job->inputs, &job->shape);
+    tally_host_read_shape(own[TALLY_SEGMENT_ARG_SHAPE].value, job->inputs, &job->shape);
     for (uint32_t k = 0; k < job->inputs; k++) job->walk[k] = walk_of(job, k);
     job->where_walk = walk_of(job, job->inputs);
 }
@@ -192,7 +192,7 @@ static segments_job open_job(const host_kernel *kernel, const tally_arg *args) {
     static void run_##name(host_kernel *kernel, uint64_t groups, const tally_arg *args) {                                      \
         (void)groups;                                                                                                          \
         segments_job job = open_job(kernel, args);                                                                             \
-        host_segments_##name(&job);                                                                                            \
+        tally_host_segments_##name(&job);                                                                                      \
     }
 RUN(axes)
 RUN(axes_fold)
@@ -201,7 +201,7 @@ RUN(offsets)
 RUN(chunks)
 RUN(offsets_fold)
 
-tally_status host_segments_entry(host_kernel *kernel, const char *entry) {
+tally_status tally_host_segments_entry(host_kernel *kernel, const char *entry) {
     static const struct {
         const char *name;
         bool by_offsets, has_scratch;

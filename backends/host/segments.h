@@ -50,11 +50,11 @@ typedef struct segments_job {
 } segments_job;
 
 /* Tells whether n items of each input do not fit the caches. */
-bool host_are_far(const segments_job *job, uint64_t n);
+bool tally_host_segments_are_far(const segments_job *job, uint64_t n);
 
 /* Returns the most bytes that a part's fold_block has for a lane of 128 segments. 0: none has
  * one. */
-uint64_t host_block_bytes(const host_program *of);
+uint64_t tally_host_block_bytes(const host_program *of);
 
 /* A thread's scratch. */
 typedef struct host_scratch {
@@ -62,33 +62,33 @@ typedef struct host_scratch {
     unsigned char *accs, *results, *lanes;          /* of fold_block */
 } host_scratch;
 
-host_scratch host_scratch_of(const segments_job *job, uint32_t worker);
+host_scratch tally_host_scratch_of(const segments_job *job, uint32_t worker);
 
 /* Folds a chunk of a segment by op p into an aligned accumulator. The chunk's items begin at
  * items[k] in input k, and its first item has the index `base` in the segment. `mask` is NULL if
  * there is none. Returns the number of items that are not masked. */
-uint64_t host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
-                         uint64_t base, uint64_t n, unsigned char *acc);
+uint64_t tally_host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
+                               uint64_t base, uint64_t n, unsigned char *acc);
 
 /* Stores op p's value of n items in the result at place `at`. */
-void host_put_result(const segments_job *job, uint32_t p, unsigned char *acc, uint64_t n, int64_t at);
+void tally_host_put_result(const segments_job *job, uint32_t p, unsigned char *acc, uint64_t n, int64_t at);
 /* Returns where op p's result at place `at` lies. */
-unsigned char *host_result_at(const segments_job *job, uint32_t p, int64_t at);
+unsigned char *tally_host_result_at(const segments_job *job, uint32_t p, int64_t at);
 /* Stores op p's partial at place `at`. */
-void host_put_partial(const segments_job *job, uint32_t p, const unsigned char *acc, uint64_t n, uint64_t at);
+void tally_host_put_partial(const segments_job *job, uint32_t p, const unsigned char *acc, uint64_t n, uint64_t at);
 
 /* Combines `leaves` partials from place `at` on, of op p. */
-void host_combine_partials(const segments_job *job, uint32_t p, uint64_t at, uint64_t leaves, unsigned char *acc);
+void tally_host_combine_partials(const segments_job *job, uint32_t p, uint64_t at, uint64_t leaves, unsigned char *acc);
 /* Returns the number of items of these partials. Without a mask it is `n`. */
-uint64_t host_items_of(const segments_job *job, uint64_t at, uint64_t leaves, uint64_t n);
+uint64_t tally_host_items_of(const segments_job *job, uint64_t at, uint64_t leaves, uint64_t n);
 
 /* The kernels. */
-void host_segments_axes(segments_job *job);
-void host_segments_axes_fold(segments_job *job);
-void host_segments_clear(segments_job *job);
-void host_segments_offsets(segments_job *job);
-void host_segments_chunks(segments_job *job);
-void host_segments_offsets_fold(segments_job *job);
+void tally_host_segments_axes(segments_job *job);
+void tally_host_segments_axes_fold(segments_job *job);
+void tally_host_segments_clear(segments_job *job);
+void tally_host_segments_offsets(segments_job *job);
+void tally_host_segments_chunks(segments_job *job);
+void tally_host_segments_offsets_fold(segments_job *job);
 
 /* The items and the results of a segment, by axes. */
 typedef struct host_segment {
@@ -96,6 +96,6 @@ typedef struct host_segment {
     const uint8_t *where;
     int64_t out;
 } host_segment;
-host_segment host_segment_by_axes(const segments_job *job, uint64_t s);
+host_segment tally_host_segment_by_axes(const segments_job *job, uint64_t s);
 
 #endif

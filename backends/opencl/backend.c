@@ -10,31 +10,31 @@ extern const tally_backend tally_backend_opencl;
 const tally_backend tally_backend_opencl = {
     .abi = TALLY_BACKEND_ABI,
     .name = "opencl",
-    .device_count = ocl_device_count,
-    .device_info = ocl_device_info,
-    .device_open = ocl_device_open,
-    .device_close = ocl_device_close,
-    .mem_open = ocl_mem_open,
-    .mem_close = ocl_mem_close,
-    .mem_pointer = ocl_mem_pointer,
-    .mem_place = ocl_mem_place,
-    .queue_open = ocl_queue_open,
-    .queue_close = ocl_queue_close,
-    .queue_wait = ocl_queue_wait,
-    .queue_native = ocl_queue_native,
-    .copy_in = ocl_copy_in,
-    .copy_out = ocl_copy_out,
-    .kernel_source = ocl_kernel_source,
-    .program_create = ocl_program_create,
-    .program_binary = ocl_program_binary,
-    .program_close = ocl_program_close,
-    .kernel_create = ocl_kernel_create,
-    .kernel_close = ocl_kernel_close,
-    .launch = ocl_launch,
-    .event_create = ocl_event_create,
-    .event_close = ocl_event_close,
-    .event_record = ocl_event_record,
-    .event_seconds = ocl_event_seconds,
+    .device_count = tally_opencl_device_count,
+    .device_info = tally_opencl_device_info,
+    .device_open = tally_opencl_device_open,
+    .device_close = tally_opencl_device_close,
+    .mem_open = tally_opencl_mem_open,
+    .mem_close = tally_opencl_mem_close,
+    .mem_pointer = tally_opencl_mem_pointer,
+    .mem_place = tally_opencl_mem_place,
+    .queue_open = tally_opencl_queue_open,
+    .queue_close = tally_opencl_queue_close,
+    .queue_wait = tally_opencl_queue_wait,
+    .queue_native = tally_opencl_queue_native,
+    .copy_in = tally_opencl_copy_in,
+    .copy_out = tally_opencl_copy_out,
+    .kernel_source = tally_opencl_kernel_source,
+    .program_create = tally_opencl_program_create,
+    .program_binary = tally_opencl_program_binary,
+    .program_close = tally_opencl_program_close,
+    .kernel_create = tally_opencl_kernel_create,
+    .kernel_close = tally_opencl_kernel_close,
+    .launch = tally_opencl_launch,
+    .event_create = tally_opencl_event_create,
+    .event_close = tally_opencl_event_close,
+    .event_record = tally_opencl_event_record,
+    .event_seconds = tally_opencl_event_seconds,
 };
 
 /* The errors that the calls of this backend can return. */
@@ -90,7 +90,7 @@ static const char *error_name(cl_int error) {
     }
 }
 
-tally_status ocl_fail(cl_int error, const char *format, ...) {
+tally_status tally_opencl_fail(cl_int error, const char *format, ...) {
     char what[512];
     va_list arguments;
     va_start(arguments, format);

@@ -63,7 +63,7 @@ static void find_devices(void) {
                  platform_count, platform_count == 1 ? "" : "s");
 }
 
-tally_status ocl_device_count(int *count, char *reason, size_t reason_bytes) {
+tally_status tally_opencl_device_count(int *count, char *reason, size_t reason_bytes) {
     pthread_once(&found.once, find_devices);
     *count = tally_opencl.is_forked ? 0 : found.count;
     snprintf(reason, reason_bytes, "%s", tally_opencl.is_forked ? OCL_FORKED : found.reason);
@@ -136,7 +136,7 @@ static tally_status describe(cl_device_id device, int index, tally_device_info *
     return TALLY_OK;
 }
 
-tally_status ocl_device_info(int index, tally_device_info *info) {
+tally_status tally_opencl_device_info(int index, tally_device_info *info) {
     return describe(found.devices[index], index, info);
 }
 
@@ -146,7 +146,7 @@ static tally_status adopt(ocl_device *device, cl_context context, cl_device_id i
     size_t bytes = 0;
     if (!tally_opencl_open()) return tally_fail(TALLY_E_NO_DEVICE, "%s", tally_opencl.reason);
     const cl_int error = tally_opencl.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof(ids), ids, &bytes);
-    if (error) return ocl_fail(error, "clGetContextInfo");
+    if (error) return tally_opencl_fail(error, "clGetContextInfo");
     *index = -1;
     for (int i = 0; i < found.count; i++)
         if (found.devices[i] == id) *index = i;
@@ -160,8 +160,9 @@ static tally_status adopt(ocl_device *device, cl_context context, cl_device_id i
     return tally_fail(TALLY_E_ARGUMENT, "the device is not one of the context's");
 }
 
-tally_status ocl_device_open(int index, void *native_context, void *native_device, tally_device_info *info, void **out) {
-    tally_status status = ocl_check_process();
+tally_status tally_opencl_device_open(int index, void *native_context, void *native_device, tally_device_info *info,
+                                      void **out) {
+    tally_status status = tally_opencl_check_process();
     if (status) return status;
     ocl_device *device = calloc(1, sizeof(*device));
     if (!device) return tally_fail(TALLY_E_MEMORY, "out of memory");
@@ -171,11 +172,11 @@ tally_status ocl_device_open(int index, void *native_context, void *native_devic
     } else {
         device->id = found.devices[index];
         device->context = tally_opencl.clCreateContext(NULL, 1, &device->id, NULL, NULL, &error);
-        if (error) status = ocl_fail(error, "clCreateContext");
+        if (error) status = tally_opencl_fail(error, "clCreateContext");
     }
     if (!status) {
         device->maps = tally_opencl.clCreateCommandQueue(device->context, device->id, 0, &error);
-        if (error) status = ocl_fail(error, "clCreateCommandQueue");
+        if (error) status = tally_opencl_fail(error, "clCreateCommandQueue");
     }
     if (!status) {
         char version[128];
@@ -186,13 +187,13 @@ tally_status ocl_device_open(int index, void *native_context, void *native_devic
         snprintf(device->options, sizeof(device->options), "%s", info->build_options + strlen(OCL_STANDARD));
     }
     if (status)
-        ocl_device_close(device);
+        tally_opencl_device_close(device);
     else
         *out = device;
     return status;
 }
 
-void ocl_device_close(void *opaque) {
+void tally_opencl_device_close(void *opaque) {
     ocl_device *device = opaque;
     if (device->maps) tally_opencl.clReleaseCommandQueue(device->maps);
     if (device->context) tally_opencl.clReleaseContext(device->context);

@@ -55,6 +55,6 @@ int tally_opencl_open(void) {
     return tally_opencl.is_open;
 }
 
-tally_status ocl_check_process(void) {
+tally_status tally_opencl_check_process(void) {
     return tally_opencl.is_forked ? tally_fail(TALLY_E_DEVICE, OCL_FORKED) : TALLY_OK;
 }

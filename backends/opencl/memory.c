@@ -17,11 +17,11 @@ static tally_status wrap(const ocl_device *device, ocl_mem *mem, cl_mem native, 
     size_t size = 0;
     cl_int error = tally_opencl.clGetMemObjectInfo(native, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
     if (!error) error = tally_opencl.clGetMemObjectInfo(native, CL_MEM_SIZE, sizeof(size), &size, NULL);
-    if (error) return ocl_fail(error, "clGetMemObjectInfo"), tally_fail(TALLY_E_ARGUMENT, "%s", tally_last_error());
+    if (error) return tally_opencl_fail(error, "clGetMemObjectInfo"), tally_fail(TALLY_E_ARGUMENT, "%s", tally_last_error());
     if (context != device->context) return tally_fail(TALLY_E_ARGUMENT, "the cl_mem is of another cl_context");
     if (*bytes > size) return tally_fail(TALLY_E_ARGUMENT, "the cl_mem has %zu bytes", size);
     error = tally_opencl.clRetainMemObject(native);
-    if (error) return ocl_fail(error, "clRetainMemObject");
+    if (error) return tally_opencl_fail(error, "clRetainMemObject");
     mem->handle = native;
     *bytes = size;
     return TALLY_OK;
@@ -40,16 +40,16 @@ static tally_status stage(const ocl_device *device, ocl_mem *mem, uint64_t bytes
     }
     cl_int error;
     mem->handle = create(device, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
-    if (error) return ocl_fail(error, "clCreateBuffer(%llu bytes of staging)", (unsigned long long)bytes);
+    if (error) return tally_opencl_fail(error, "clCreateBuffer(%llu bytes of staging)", (unsigned long long)bytes);
     mem->host = tally_opencl.clEnqueueMapBuffer(device->maps, mem->handle, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                                                 bytes ? bytes : 1, 0, NULL, NULL, &error);
-    return error ? ocl_fail(error, "clEnqueueMapBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
+    return error ? tally_opencl_fail(error, "clEnqueueMapBuffer(%llu bytes)", (unsigned long long)bytes) : TALLY_OK;
 }
 
-tally_status ocl_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint64_t *bytes, void **out) {
+tally_status tally_opencl_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint64_t *bytes, void **out) {
     const ocl_device *device = opaque;
     static atomic_uint_fast64_t last_number;
-    tally_status status = ocl_check_process();
+    tally_status status = tally_opencl_check_process();
     if (status) return status;
     ocl_mem *mem = calloc(1, sizeof(*mem));
     if (!mem) return tally_fail(TALLY_E_MEMORY, "out of memory");
@@ -73,15 +73,15 @@ tally_status ocl_mem_open(void *opaque, tally_mem_kind kind, void *handle, uint6
     default:
         status = tally_fail(TALLY_E_INTERNAL, "opencl: memory of kind %d", (int)kind);
     }
-    if (error) status = ocl_fail(error, "clCreateBuffer(%llu bytes)", (unsigned long long)*bytes);
+    if (error) status = tally_opencl_fail(error, "clCreateBuffer(%llu bytes)", (unsigned long long)*bytes);
     if (status)
-        ocl_mem_close(opaque, mem);
+        tally_opencl_mem_close(opaque, mem);
     else
         *out = mem;
     return status;
 }
 
-void ocl_mem_close(void *opaque, void *closed) {
+void tally_opencl_mem_close(void *opaque, void *closed) {
     const ocl_device *device = opaque;
     ocl_mem *mem = closed;
     if (mem->kind == TALLY_MEM_STAGING && mem->handle && mem->host && !tally_opencl.is_forked) {
@@ -93,13 +93,13 @@ void ocl_mem_close(void *opaque, void *closed) {
     free(mem);
 }
 
-void *ocl_mem_pointer(void *opaque) {
+void *tally_opencl_mem_pointer(void *opaque) {
     const ocl_mem *mem = opaque;
     return mem->kind == TALLY_MEM_STAGING ? mem->host : (void *)mem->handle;
 }
 
 /* A sub-buffer lies in another cl_mem. */
-tally_mem_place ocl_mem_place(void *opaque) {
+tally_mem_place tally_opencl_mem_place(void *opaque) {
     const ocl_mem *mem = opaque;
     cl_mem parent = NULL;
     size_t offset = 0;

@@ -64,7 +64,7 @@ int tally_opencl_open(void);
 /* Drivers do not survive a fork: their threads are the parent's. A call would wait for ever. */
 #define OCL_FORKED "the process was forked after OpenCL had been used: fork before that, spawn, or choose the backend host"
 /* Fails in a process that was forked after the library was opened. */
-tally_status ocl_check_process(void);
+tally_status tally_opencl_check_process(void);
 
 typedef struct ocl_device {
     cl_context context;
@@ -100,38 +100,40 @@ typedef struct ocl_kernel {
 } ocl_kernel;
 
 /* Sets the error text "WHAT: CL_NAME (number)" and returns the status that fits the number. */
-tally_status ocl_fail(cl_int error, const char *format, ...) TALLY_PRINTF(2, 3);
+tally_status tally_opencl_fail(cl_int error, const char *format, ...) TALLY_PRINTF(2, 3);
 
 /* The slots of the backend, by file: device.c, memory.c, queue.c, program.c. */
-tally_status ocl_device_count(int *count, char *reason, size_t reason_bytes);
-tally_status ocl_device_info(int index, tally_device_info *info);
-tally_status ocl_device_open(int index, void *native_context, void *native_device, tally_device_info *info, void **device);
-void ocl_device_close(void *device);
+tally_status tally_opencl_device_count(int *count, char *reason, size_t reason_bytes);
+tally_status tally_opencl_device_info(int index, tally_device_info *info);
+tally_status tally_opencl_device_open(int index, void *native_context, void *native_device, tally_device_info *info,
+                                      void **device);
+void tally_opencl_device_close(void *device);
 
-tally_status ocl_mem_open(void *device, tally_mem_kind kind, void *handle, uint64_t *bytes, void **mem);
-void ocl_mem_close(void *device, void *mem);
-void *ocl_mem_pointer(void *mem);
-tally_mem_place ocl_mem_place(void *mem);
+tally_status tally_opencl_mem_open(void *device, tally_mem_kind kind, void *handle, uint64_t *bytes, void **mem);
+void tally_opencl_mem_close(void *device, void *mem);
+void *tally_opencl_mem_pointer(void *mem);
+tally_mem_place tally_opencl_mem_place(void *mem);
 
-tally_status ocl_queue_open(void *device, int wrap, void *native, void **queue);
-void ocl_queue_close(void *device, void *queue);
-tally_status ocl_queue_wait(void *queue);
-void *ocl_queue_native(void *queue);
-tally_status ocl_copy_in(void *queue, void *mem, uint64_t offset, const void *host, uint64_t bytes);
-tally_status ocl_copy_out(void *queue, void *mem, uint64_t offset, void *host, uint64_t bytes);
-tally_status ocl_launch(void *queue, void *kernel, uint64_t groups, uint32_t threads, uint32_t count, const tally_arg *args);
-tally_status ocl_event_create(void *device, void **event);
-void ocl_event_close(void *device, void *event);
-tally_status ocl_event_record(void *queue, void *event);
-tally_status ocl_event_seconds(void *from, void *to, double *seconds);
+tally_status tally_opencl_queue_open(void *device, int wrap, void *native, void **queue);
+void tally_opencl_queue_close(void *device, void *queue);
+tally_status tally_opencl_queue_wait(void *queue);
+void *tally_opencl_queue_native(void *queue);
+tally_status tally_opencl_copy_in(void *queue, void *mem, uint64_t offset, const void *host, uint64_t bytes);
+tally_status tally_opencl_copy_out(void *queue, void *mem, uint64_t offset, void *host, uint64_t bytes);
+tally_status tally_opencl_launch(void *queue, void *kernel, uint64_t groups, uint32_t threads, uint32_t count,
+                                 const tally_arg *args);
+tally_status tally_opencl_event_create(void *device, void **event);
+void tally_opencl_event_close(void *device, void *event);
+tally_status tally_opencl_event_record(void *queue, void *event);
+tally_status tally_opencl_event_seconds(void *from, void *to, double *seconds);
 
 const char *tally_kernel_source_opencl(const char *stem); /* embedded by the build */
-const char *ocl_kernel_source(const char *stem);
-tally_status ocl_program_create(void *device, const tally_program_desc *desc, void **program);
-tally_status ocl_program_binary(void *device, void *program, void **data, size_t *bytes);
-void ocl_program_close(void *device, void *program);
-tally_status ocl_kernel_create(void *device, void *program, const char *entry, void **kernel);
-void ocl_kernel_close(void *device, void *kernel);
+const char *tally_opencl_kernel_source(const char *stem);
+tally_status tally_opencl_program_create(void *device, const tally_program_desc *desc, void **program);
+tally_status tally_opencl_program_binary(void *device, void *program, void **data, size_t *bytes);
+void tally_opencl_program_close(void *device, void *program);
+tally_status tally_opencl_kernel_create(void *device, void *program, const char *entry, void **kernel);
+void tally_opencl_kernel_close(void *device, void *kernel);
 
 /* The options of every program. Without -w NVIDIA's compiler counts its warnings on stderr. */
 #define OCL_STANDARD "-w -cl-std=CL1.2"

@@ -75,7 +75,7 @@ static tally_status build_failed(cl_program program, cl_device_id device, cl_int
     return TALLY_E_BUILD;
 }
 
-const char *ocl_kernel_source(const char *stem) {
+const char *tally_opencl_kernel_source(const char *stem) {
     /* POCL's method cbs has no sub-groups, and the trial cannot find that out: POCL 6.0 ends the
      * process because a symbol is missing. */
     const char *method = getenv("POCL_WORK_GROUP_METHOD");
@@ -88,26 +88,26 @@ static void write_options(const ocl_device *device, const tally_program_desc *de
              device->options);
 }
 
-tally_status ocl_program_create(void *opaque, const tally_program_desc *desc, void **out) {
+tally_status tally_opencl_program_create(void *opaque, const tally_program_desc *desc, void **out) {
     const ocl_device *device = opaque;
     cl_int error = CL_SUCCESS, loaded = CL_SUCCESS;
     cl_program program;
     if (desc->form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
-    const tally_status process = ocl_check_process();
+    const tally_status process = tally_opencl_check_process();
     if (process) return process;
     char options[160];
     if (desc->form == TALLY_PROGRAM_SOURCE) {
         const char *text = desc->data;
         write_options(device, desc, options, sizeof(options));
         program = tally_opencl.clCreateProgramWithSource(device->context, 1, &text, &desc->bytes, &error);
-        if (error) return ocl_fail(error, "clCreateProgramWithSource");
+        if (error) return tally_opencl_fail(error, "clCreateProgramWithSource");
     } else {
         const unsigned char *binary = desc->data;
         program =
             tally_opencl.clCreateProgramWithBinary(device->context, 1, &device->id, &desc->bytes, &binary, &loaded, &error);
         if (error || loaded) {
             if (program) tally_opencl.clReleaseProgram(program);
-            return ocl_fail(error ? error : loaded, "clCreateProgramWithBinary");
+            return tally_opencl_fail(error ? error : loaded, "clCreateProgramWithBinary");
         }
     }
     /* A binary is as it was built. */
@@ -123,7 +123,7 @@ tally_status ocl_program_create(void *opaque, const tally_program_desc *desc, vo
     return TALLY_OK;
 }
 
-tally_status ocl_program_binary(void *device, void *program, void **data, size_t *bytes) {
+tally_status tally_opencl_program_binary(void *device, void *program, void **data, size_t *bytes) {
     (void)device;
     cl_uint devices = 0;
     size_t size = 0;
@@ -132,37 +132,37 @@ tally_status ocl_program_binary(void *device, void *program, void **data, size_t
     if (!error && devices != 1)
         return tally_fail(TALLY_E_UNSUPPORTED, "opencl: a program of %u devices is not cached", devices);
     if (!error) error = tally_opencl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL);
-    if (error) return ocl_fail(error, "clGetProgramInfo");
+    if (error) return tally_opencl_fail(error, "clGetProgramInfo");
     if (!size) return tally_fail(TALLY_E_UNSUPPORTED, "opencl: the driver gives no binary");
     unsigned char *binary = malloc(size);
     if (!binary) return tally_fail(TALLY_E_MEMORY, "opencl: out of memory");
     error = tally_opencl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(binary), &binary, NULL);
     if (error) {
         free(binary);
-        return ocl_fail(error, "clGetProgramInfo");
+        return tally_opencl_fail(error, "clGetProgramInfo");
     }
     *data = binary;
     *bytes = size;
     return TALLY_OK;
 }
 
-void ocl_program_close(void *device, void *program) {
+void tally_opencl_program_close(void *device, void *program) {
     (void)device;
     tally_opencl.clReleaseProgram(program);
 }
 
-tally_status ocl_kernel_create(void *device, void *program, const char *entry, void **out) {
+tally_status tally_opencl_kernel_create(void *device, void *program, const char *entry, void **out) {
     (void)device;
     cl_int error;
     ocl_kernel *kernel = calloc(1, sizeof(*kernel));
     if (!kernel) return tally_fail(TALLY_E_MEMORY, "kernel: out of memory");
     kernel->handle = tally_opencl.clCreateKernel(program, entry, &error);
-    if (error) return free(kernel), ocl_fail(error, "clCreateKernel(%s)", entry);
+    if (error) return free(kernel), tally_opencl_fail(error, "clCreateKernel(%s)", entry);
     *out = kernel;
     return TALLY_OK;
 }
 
-void ocl_kernel_close(void *device, void *opaque) {
+void tally_opencl_kernel_close(void *device, void *opaque) {
     (void)device;
     ocl_kernel *kernel = opaque;
     tally_opencl.clReleaseKernel(kernel->handle);

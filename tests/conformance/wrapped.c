@@ -24,6 +24,7 @@
 static tally_buffer *wrap_part(tally_context *context, const tally_device_info *device, tally_buffer *whole, uint64_t offset,
                                void **native) {
     tally_buffer *part = NULL;
+    (void)context, (void)device, (void)whole, (void)offset; /* in a build with `host` alone */
     *native = NULL;
 #ifdef TALLY_WITH_CUDA
     unsigned long long address = 0;
@@ -47,6 +48,7 @@ static tally_buffer *wrap_part(tally_context *context, const tally_device_info *
 }
 
 static void release(tally_buffer *part, void *native) {
+    (void)native;
     tally_buffer_destroy(part);
 #ifdef TALLY_WITH_OPENCL
     if (native) clReleaseMemObject(native);

@@ -13,7 +13,8 @@ function(tally_form_test name label)
 endfunction()
 tally_form_test(headers unit CC=${CMAKE_C_COMPILER} CXX=${TALLY_CXX} INCLUDE=${PROJECT_SOURCE_DIR}/include
                 WORK=${CMAKE_CURRENT_BINARY_DIR}/headers)
-tally_form_test(symbols unit NM=${CMAKE_NM} LIBRARY=$<TARGET_FILE:tally> INCLUDE=${PROJECT_SOURCE_DIR}/include)
+tally_form_test(symbols unit NM=${CMAKE_NM} LIBRARY=$<TARGET_FILE:tally>
+                STATIC=$<TARGET_FILE:tally_static> INCLUDE=${PROJECT_SOURCE_DIR}/include)
 tally_form_test(semantics docs)
 tally_form_test(prose docs)
 tally_form_test(results docs PYTHON=${TALLY_PYTHON} WORK=${CMAKE_CURRENT_BINARY_DIR}/results)

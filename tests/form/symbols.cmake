@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The shared library must export every function that the public headers declare with TALLY_API, and
-# nothing else. Variables: NM, LIBRARY, INCLUDE.
+# nothing else. Variables: NM, LIBRARY, STATIC, INCLUDE.
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} RESULT_VARIABLE status OUTPUT_VARIABLE listing)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${NM} -D ${LIBRARY} failed: ${status}")
@@ -39,3 +39,18 @@ if(missing)
   message(SEND_ERROR "in a public header and not exported: ${missing}")
 endif()
 message(STATUS "${count} functions declared and exported")
+
+# A program that links the static library shares its names: all begin with tally_.
+execute_process(COMMAND ${NM} -g --defined-only ${STATIC} RESULT_VARIABLE status OUTPUT_VARIABLE listing)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${NM} -g ${STATIC} failed: ${status}")
+endif()
+string(REGEX MATCHALL " [A-Z] [^\n]+" lines "${listing}")
+list(LENGTH lines count)
+if(count LESS 100)
+  message(FATAL_ERROR "only ${count} names were found in ${STATIC}")
+endif()
+list(FILTER lines EXCLUDE REGEX "^ [A-Z] _?tally_")
+if(lines)
+  message(SEND_ERROR "in the static library and without the prefix tally_: ${lines}")
+endif()
