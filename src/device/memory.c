@@ -31,8 +31,8 @@ bool tally_is_same_place(const tally_buffer *in, uint64_t in_begin, const tally_
 }
 
 tally_status tally_check_apart(tally_range a, tally_range b) {
-    const uint64_t a_begin = begin_of(a.buffer, a.begin), b_begin = begin_of(b.buffer, b.begin);
     if (!a.bytes || !b.bytes || a.buffer->place.memory != b.buffer->place.memory) return TALLY_OK;
+    const uint64_t a_begin = begin_of(a.buffer, a.begin), b_begin = begin_of(b.buffer, b.begin);
     if (a_begin + a.bytes <= b_begin || b_begin + b.bytes <= a_begin) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "%s and %s overlap", a.name, b.name);
 }

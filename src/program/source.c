@@ -293,7 +293,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     fprintf(file, "\n/* specialised:");
     FOR_TERMS(terms, t) fprintf(file, " %s", terms->list[t].row_name);
     fprintf(file, " of %s */\n", tally_dtype_name(terms->in));
-    fprintf(file, "#define ACC_BYTES %u\n%s", terms->acc.bytes, recipe->defines);
+    fprintf(file, "#define ACC_BYTES %u\n", terms->acc.bytes);
     fprintf(file, "#define LANES %d\n#define ROWS %d\n#define CHUNK_ITEMS %d\n", TALLY_LANES, TALLY_ROWS, TALLY_CHUNK_ITEMS);
     const tally_term *first = &terms->list[0];
     if (terms->count == 1 && first->additive && !first->field_count)
@@ -376,7 +376,7 @@ tally_status tally_source_create(const tally_backend *backend, unsigned features
                                  const tally_recipe *recipe, char **text, size_t *bytes) {
     FILE *file = open_memstream(text, bytes);
     if (!file) return tally_fail(TALLY_E_MEMORY, "out of memory");
-    fprintf(file, "#define GROUP %u\n", recipe->group_threads);
+    fprintf(file, "#define GROUP %u\n%s", recipe->group_threads, recipe->defines);
     tally_status status = write_stem(file, backend, recipe->variant, "prelude");
     if (!status) write_specialised(file, features, terms, recipe);
     for (size_t i = 0; i < recipe->stem_count && !status; i++)
