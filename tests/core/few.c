@@ -254,7 +254,7 @@ const core_test few_tests[] = {
     {"host arrays: addresses", test_addresses},
     {"host arrays: devices", test_devices},
     {"host arrays: rounding", test_rounding},
-    {"few items: traps", test_traps},
+    {"host arrays: traps", test_traps},
     {"host arrays: refused", test_refusals},
     {"host arrays: every program", test_programs},
     {NULL, NULL},
