@@ -98,20 +98,19 @@ void *tally_opencl_mem_pointer(void *opaque) {
     return mem->kind == TALLY_MEM_STAGING ? mem->host : (void *)mem->handle;
 }
 
-/* A sub-buffer lies in another cl_mem. */
+/* A sub-buffer lies in another cl_mem, and that may lie in host memory. */
 tally_mem_place tally_opencl_mem_place(void *opaque) {
     const ocl_mem *mem = opaque;
-    cl_mem parent = NULL;
+    cl_mem parent = NULL, whole = mem->handle;
+    cl_mem_flags flags = 0;
     size_t offset = 0;
-    void *host = mem->host;
+    char *host = mem->host;
     if (mem->kind == TALLY_MEM_NATIVE) {
-        cl_mem_flags flags = 0;
-        tally_opencl.clGetMemObjectInfo(mem->handle, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
-        if (flags & CL_MEM_USE_HOST_PTR) /* of a sub-buffer it is the address of its first byte */
-            tally_opencl.clGetMemObjectInfo(mem->handle, CL_MEM_HOST_PTR, sizeof(host), &host, NULL);
         tally_opencl.clGetMemObjectInfo(mem->handle, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(parent), &parent, NULL);
         tally_opencl.clGetMemObjectInfo(mem->handle, CL_MEM_OFFSET, sizeof(offset), &offset, NULL);
+        whole = parent ? parent : mem->handle;
+        tally_opencl.clGetMemObjectInfo(whole, CL_MEM_FLAGS, sizeof(flags), &flags, NULL);
+        if (flags & CL_MEM_USE_HOST_PTR) tally_opencl.clGetMemObjectInfo(whole, CL_MEM_HOST_PTR, sizeof(host), &host, NULL);
     }
-    if (host) return (tally_mem_place){NULL, (uintptr_t)host};
-    return (tally_mem_place){parent ? parent : mem->handle, offset};
+    return host ? (tally_mem_place){NULL, (uintptr_t)host + offset} : (tally_mem_place){whole, offset};
 }

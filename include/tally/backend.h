@@ -42,11 +42,11 @@ extern "C" {
 TALLY_API tally_status tally_fail(tally_status status, const char *format, ...) TALLY_PRINTF(2, 3);
 
 /*
- * Converts a value of a real type to another, as kernels store results. To a float it rounds once,
- * to nearest even, with one NaN for each type. To an integer it drops a float's fraction, and takes
- * an integer modulo the type's range. True is what is not 0. A value of the same type is copied.
- * The pointers need no alignment. Errors: E_ARGUMENT for a float beyond an integer type's range,
- * and for complex types.
+ * Converts a value of a real type to another. To a float it rounds once, to nearest even, with one
+ * NaN for each type, as kernels store results. To an integer it drops a float's fraction, and takes
+ * an integer modulo the type's range. True is what is not 0. A value of the same type, which may be
+ * complex, is copied. The pointers need no alignment. Errors: E_ARGUMENT for a float beyond an
+ * integer type's range, and for complex types that differ.
  */
 TALLY_API tally_status tally_value_convert(tally_dtype from, const void *value, tally_dtype to, void *out);
 

@@ -129,7 +129,7 @@ tally_status tally_mpi_create(MPI_Comm comm, tally_context *context, const tally
     status = open_plan(&made, context, desc);
     if (!status && !out) status = tally_fail(TALLY_E_ARGUMENT, "out is NULL");
     if (!status && !(kept = malloc(sizeof(*kept)))) status = tally_fail(TALLY_E_MEMORY, "out of memory");
-    ranks_tell(&made, status, 0, -1, 0);
+    ranks_tell(&made, status, 0, RANKS_ALL, 0);
     status = ranks_agree(&made);
 done:
     if (status) {
@@ -163,7 +163,8 @@ static tally_status check_object(const tally_mpi *mpi, const char *call) {
     return mpi->tag == RANKS_TAG ? TALLY_OK : tally_fail(TALLY_E_ARGUMENT, "%s: mpi is no tally_mpi", call);
 }
 
-/* The root that a caller names: RANKS_ALL is as wrong as its neighbour. */
+/* Returns the root for the checks. RANKS_ALL is no caller's number, so its neighbour, which is
+ * refused too, stands for it. */
 static int named_root(int root) {
     return root == RANKS_ALL ? RANKS_ALL + 1 : root;
 }

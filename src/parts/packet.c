@@ -115,7 +115,7 @@ static tally_status check_record(const tally_plan *plan, const void *packet, con
     const packet_header expected = header_of(plan, a->first, a->n, a->total);
     packet_header header;
     memcpy(&header, packet, sizeof(header));
-    const uint32_t failed = (uint32_t)header.words[0]; /* the upper half of the word is 0, or the packet is not ours */
+    const uint64_t failed = header.words[0];
     if (failed && failed < TALLY_STATUS_END) return tally_fail((tally_status)failed, "the packet's part has failed");
     if (!memcmp(&header, &expected, sizeof(header))) return TALLY_OK;
     return tally_fail(TALLY_E_ARGUMENT, "the packet is not that of items %llu to %llu of %llu by this plan",

@@ -21,7 +21,7 @@ typedef struct tally_recipe {
     bool guesses;                       /* the program takes chunks by a guess where the op has one */
     const tally_segment_form *segments; /* NULL: the program is not of segments */
     const struct tally_recipe *parts;   /* of the programs that ops have alone; NULL: this one */
-    char defines[512];                  /* lines before the specialised part */
+    char defines[512];                  /* lines before the prelude */
     const char *stems[TALLY_MAX_STEMS]; /* kernel texts after the specialised part */
     size_t stem_count;
 } tally_recipe;

@@ -408,18 +408,17 @@ static tally_status resolve(const tally_context *context, tally_segments_desc *d
 /* Chooses the largest sizes where the descriptor has none. */
 static tally_status choose_sizes(const tally_context *context, tally_segments_desc *desc) {
     const uint64_t bytes = has_values(desc) ? tally_dtype_bytes(desc->in) : desc->key_bytes;
-    const bool is_sized = desc->max_n;
+    const bool is_sized = desc->max_n, is_given = desc->max_segments;
     if (!is_sized) desc->max_n = context->info.memory_bytes / bytes;
     if (desc->max_n > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_n is beyond any memory");
     if (desc->max_segments > UINT64_MAX / 16) return tally_fail(TALLY_E_ARGUMENT, "desc.max_segments is beyond any memory");
     if (!desc->max_segments) desc->max_segments = desc->max_n;
     /* A plan for any number of runs leaves room for the keys and the values. Its list of runs, 8
-     * bytes each, is one buffer. */
-    if (!is_sized && desc->by == TALLY_BY_KEYS) {
+     * bytes each and one more, is one buffer. */
+    if (!is_sized && !is_given && desc->by == TALLY_BY_KEYS) {
         const uint64_t eighth = context->info.memory_bytes / 8, buffer = context->info.max_buffer_bytes;
-        const uint64_t listed = (eighth < buffer ? eighth : buffer) / 8 - 1, some = desc->max_n / 16;
-        const uint64_t most = listed < some ? listed : some;
-        if (desc->max_segments > most) desc->max_segments = most;
+        const uint64_t words = (eighth < buffer ? eighth : buffer) / 8, listed = words ? words - 1 : 0, some = desc->max_n / 16;
+        desc->max_segments = listed < some ? listed : some;
     }
     return TALLY_OK;
 }

@@ -354,7 +354,7 @@ static void test_packet_verdicts(void **state) {
     expect_no_record(&w, TALLY_CHUNK + 1, n, 1, w.record, TALLY_E_UNSUPPORTED, "begins at item 4097");
     expect_no_record(&w, TALLY_CHUNK, n, 1, 64, TALLY_E_ARGUMENT, "out_bytes is 64");
     /* A packet whose first word is no status. */
-    static const uint64_t no_status[] = {UINT64_C(1) << 32, 77, UINT64_MAX};
+    static const uint64_t no_status[] = {UINT64_C(1) << 32, UINT64_C(1) << 32 | TALLY_E_MEMORY, 77, UINT64_MAX};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(no_status); i++) {
         MUST(tally_buffer_write(w.queue, w.packets, 8 + w.packet, &no_status[i], 8));
         expect_no_record(&w, TALLY_CHUNK, n, 1, w.record, TALLY_E_ARGUMENT, "not that of items 4096 to 8192 of 12288");

@@ -55,23 +55,21 @@ static void release(tally_buffer *part, void *native) {
 #endif
 }
 
-/* Scans from a part of a buffer to another one, and between a part and the buffer. */
-static void test_within(void **state) {
+/* Scans from a part of a buffer to another one, and between a part and the buffer. It may be host
+ * memory. */
+static void expect_within(void **state, tally_buffer *whole) {
     static const struct {
         uint64_t in, out; /* bytes */
         bool refused;
     } cases[] = {{0, BYTES, false}, {0, 0, false}, {0, BYTES / 2, true}, {BYTES, BYTES / 2, true}, {3 * BYTES, 0, false}};
     const place *at = *state;
-    if (!strcmp(at->info.backend, "host")) test_skip("host wraps no objects of a driver");
     tally_context *context = direct_context(state);
     const tally_scan_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = N};
     static float ones[N], values[N];
-    tally_buffer *whole;
     tally_queue *queue;
     tally_plan *plan;
     for (size_t i = 0; i < N; i++) ones[i] = 1;
     MUST(tally_queue_create(context, &queue));
-    MUST(tally_buffer_create(context, WHOLE, &whole));
     MUST(tally_scan_plan_create(context, &desc, &plan));
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(cases); i++) {
         void *natives[2];
@@ -93,8 +91,23 @@ static void test_within(void **state) {
         release(out, natives[1]);
     }
     tally_plan_destroy(plan);
-    tally_buffer_destroy(whole);
     tally_queue_destroy(queue);
+}
+
+static void test_within(void **state) {
+    static _Alignas(4096) unsigned char memory[WHOLE];
+    const place *at = *state;
+    tally_context *context = direct_context(state);
+    tally_buffer *whole;
+    if (!strcmp(at->info.backend, "host")) test_skip("host wraps no objects of a driver");
+    for (int in_place = 0; in_place <= at->info.host_memory; in_place++) {
+        if (in_place)
+            MUST(tally_buffer_wrap_host(context, memory, WHOLE, &whole));
+        else
+            MUST(tally_buffer_create(context, WHOLE, &whole));
+        expect_within(state, whole);
+        tally_buffer_destroy(whole);
+    }
 }
 
 const device_test wrapped_tests[] = {{"wrapped within wrapped", test_within}, {NULL, NULL}};

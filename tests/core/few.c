@@ -170,6 +170,7 @@ static void test_rounding(void **unused) {
     SOUND();
 }
 
+#ifdef __SSE2__
 /* A thread that traps at invalid operations leaves the work to the device, which traps at none. */
 static void test_traps(void **unused) {
     (void)unused;
@@ -188,6 +189,7 @@ static void test_traps(void **unused) {
     assert_true(isnan(sum));
     tally_context_destroy(context);
 }
+#endif
 
 /* ---- the same as on any device --------------------------------------------------------------- */
 
@@ -254,7 +256,9 @@ const core_test few_tests[] = {
     {"host arrays: addresses", test_addresses},
     {"host arrays: devices", test_devices},
     {"host arrays: rounding", test_rounding},
+#ifdef __SSE2__
     {"host arrays: traps", test_traps},
+#endif
     {"host arrays: refused", test_refusals},
     {"host arrays: every program", test_programs},
     {NULL, NULL},

@@ -328,7 +328,7 @@ static void test_values(void **unused) {
         {TALLY_BF16, 0xffc1, TALLY_BF16, 0xffc1}, /* of the same type: a copy */
         {TALLY_I64, 0x8000000000000000, TALLY_F32, 0xdf000000},
         {TALLY_I64, 0x0100000100000001, TALLY_F32, 0x5b800001}, /* in f64 it is halfway */
-        {TALLY_U64, 0x8100000000000001, TALLY_BF16, 0x5f01},
+        {TALLY_U64, 0x8080000000000001, TALLY_BF16, 0x5f01},    /* in f64 it is halfway */
         {TALLY_U64, UINT64_MAX, TALLY_F64, 0x43f0000000000000},
         {TALLY_I8, 0x80, TALLY_I64, 0xffffffffffffff80},
         {TALLY_I64, 0x1234567890abcdef, TALLY_U16, 0xcdef},
