@@ -28,6 +28,15 @@ static uint32_t bits_of_float(float v) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Copies a value of up to 8 bytes. Low bytes come first: the library is for such machines only. A
+ * memcpy of any size would be a call, and take longer than the conversion. */
+static void copy_bits(void *to, const void *from, uint32_t bytes) {
+    if (bytes == 1) memcpy(to, from, 1);
+    if (bytes == 2) memcpy(to, from, 2);
+    if (bytes == 4) memcpy(to, from, 4);
+    if (bytes == 8) memcpy(to, from, 8);
+}
+
 static double value_of_half(uint32_t bits) {
     const int exponent = (int)(bits >> 10 & 31U);
     const double digits = (double)(bits & 1023U), sign = bits >> 15 ? -1.0 : 1.0;
@@ -38,7 +47,7 @@ static double value_of_half(uint32_t bits) {
 static any_value read_value(const tally_dtype_row *type, tally_dtype dtype, const void *from) {
     any_value v = {.is_float = type->kind == TALLY_KIND_FLOAT};
     uint64_t bits = 0;
-    memcpy(&bits, from, type->bytes); /* low bytes come first: the library is for such machines only */
+    copy_bits(&bits, from, type->bytes);
     const uint64_t sign = type->kind == TALLY_KIND_SIGNED ? UINT64_C(1) << (8 * type->bytes - 1) : 0;
     v.is_negative = bits & sign;
     v.whole = type->kind == TALLY_KIND_BOOL ? bits != 0 : (bits ^ sign) - sign;
@@ -113,6 +122,6 @@ tally_status tally_value_convert(tally_dtype from, const void *value, tally_dtyp
         bits = float_bits(v, to);
     else if (target->kind != TALLY_KIND_BOOL)
         status = whole_bits(v, target, &bits);
-    if (!status) memcpy(out, &bits, target->bytes);
+    if (!status) copy_bits(out, &bits, target->bytes);
     return status;
 }
