@@ -99,11 +99,6 @@ static uint64_t workspace_bytes(const tally_plan *base) {
     return bytes;
 }
 
-/* The list of kernels is another view of their names. */
-_Static_assert(offsetof(tally_segments_plan, kernels[TALLY_ARRAY_LENGTH(((tally_segments_plan *)0)->kernels) - 1]) ==
-                   offsetof(tally_segments_plan, write_lengths),
-               "kernels");
-
 static void close_plan(tally_plan *base) {
     tally_segments_plan *p = (tally_segments_plan *)base;
     tally_buffer *const buffers[] = {p->partials, p->counts, p->slices, p->slice_counts, p->work,
@@ -141,15 +136,17 @@ static tally_status choose_group(tally_segments_plan *plan) {
                       plan->variant->name, plan->group_threads, (unsigned long long)(plan->group_threads * bytes), info->name);
 }
 
-typedef struct entry {
-    const char *name;
-    void **kernel;
-} entry;
-
-static tally_status open_kernels(tally_segments_plan *plan, void *program, const entry *entries, size_t count) {
+/* Opens the kernels of a program, those for one of the bits of `when`. */
+static tally_status open_kernels(tally_segments_plan *plan, void *program, unsigned when) {
+#define ROW(member, entry, bits) {entry, bits},
+    static const struct {
+        const char *entry;
+        unsigned when;
+    } rows[] = {TALLY_SEGMENT_KERNELS(ROW)};
+#undef ROW
     tally_status status = TALLY_OK;
-    for (size_t i = 0; i < count && !status; i++)
-        status = tally_kernel_open(&plan->base, program, entries[i].name, entries[i].kernel);
+    for (size_t i = 0; i < TALLY_SEGMENT_KERNEL_END && !status; i++)
+        if (rows[i].when & when) status = tally_kernel_open(&plan->base, program, rows[i].entry, &plan->kernels[i]);
     return status;
 }
 
@@ -232,29 +229,28 @@ bool tally_segments_take_long(const tally_segments_plan *plan) {
            plan->base.max_n > TALLY_CHUNK_ITEMS && tally_segments_are_plain(plan);
 }
 
-/* Tells whether warps stage rows: the program has kernels/segment_dense.h. */
-static bool takes_tiles(const tally_segments_plan *plan) {
-    return plan->base.context->features & 1u << TALLY_FEATURE_BULK && plan->base.terms.inputs == 1 &&
-           tally_dtype_bytes(plan->base.terms.in) <= 4;
+/* Returns when the plan has kernels of its ops: bits TALLY_SEGMENT_. */
+static unsigned when_by_ops(const tally_segments_plan *plan) {
+    const tally_context *context = plan->base.context;
+    const tally_terms *terms = &plan->base.terms;
+    const uint64_t flight = tally_segments_flight(terms);
+    unsigned when = TALLY_SEGMENT_BY_AXES;
+    if (plan->by != TALLY_BY_AXES) return TALLY_SEGMENT_BY_RUNS;
+    if (!tally_segments_are_plain(plan) || !plan->variant->has_teams) return when;
+    when |= TALLY_SEGMENT_PLAIN;
+    if (flight >= 2) when |= TALLY_SEGMENT_ROWS_2;
+    if (flight >= 4) when |= TALLY_SEGMENT_ROWS_4;
+    if (tally_segments_take_long(plan)) when |= TALLY_SEGMENT_LONG;
+    if (tally_lacking_feature(context, 1u << TALLY_FEATURE_PTX) != TALLY_FEATURE_END) return when;
+    when |= TALLY_SEGMENT_SHUFFLES;
+    if (flight >= 2) when |= TALLY_SEGMENT_SHUFFLES_2;
+    if (terms->inputs > 1) return when;
+    when |= TALLY_SEGMENT_FLAT;
+    if (context->features & 1u << TALLY_FEATURE_BULK && tally_dtype_bytes(terms->in) <= 4) when |= TALLY_SEGMENT_TILES;
+    return when;
 }
 
 static tally_status open_program(tally_segments_plan *plan, const tally_segments_desc *desc) {
-    const entry by_axes[] = {{"tally_segments_teams", &plan->teams},  {"tally_segments_threads", &plan->threads},
-                             {"tally_segments_fold", &plan->fold},    {"tally_segments_fold_each", &plan->fold_each},
-                             {"tally_segments_short", &plan->few},    {"tally_segments_columns", &plan->columns},
-                             {"tally_segments_planes", &plan->planes}};
-    /* Those that take several chunk rows at once are there if an item is small enough. */
-    const entry by_rows[] = {{"tally_segments_rows_2", &plan->rows_2}, {"tally_segments_rows_4", &plan->rows_4}};
-    const entry by_quads[] = {{"tally_segments_quad", &plan->quad},
-                              {"tally_segments_quad_chunks", &plan->quad_chunks},
-                              {"tally_segments_low", &plan->low},
-                              {"tally_segments_quads", &plan->quads}};
-    const entry by_runs = {"tally_segments_long", &plan->longs}, by_tiles = {"tally_segments_dense", &plan->dense};
-    const entry by_places = {"tally_segments_flat", &plan->flat};
-    const entry by_offsets[] = {{"tally_segments_clear", &plan->clear},
-                                {"tally_segments_teams", &plan->teams},
-                                {"tally_segments_chunks", &plan->chunks},
-                                {"tally_segments_fold", &plan->fold}};
     void *program = NULL;
     tally_recipe parts, recipe = tally_segments_recipe(plan->variant, plan->group_threads, &plan->form);
     tally_status status = TALLY_OK;
@@ -263,24 +259,13 @@ static tally_status open_program(tally_segments_plan *plan, const tally_segments
         recipe.parts = &parts;
     }
     if (!status) status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
-    if (status) return status;
-    if (plan->by != TALLY_BY_AXES) return open_kernels(plan, program, by_offsets, TALLY_ARRAY_LENGTH(by_offsets));
-    const bool all = tally_segments_are_plain(plan) && plan->variant->has_teams;
-    const bool shuffles = all && tally_lacking_feature(plan->base.context, 1u << TALLY_FEATURE_PTX) == TALLY_FEATURE_END;
-    const uint64_t flight = all ? tally_segments_flight(&plan->base.terms) : 0;
-    status = open_kernels(plan, program, by_axes, TALLY_ARRAY_LENGTH(by_axes) - (all ? 0 : 3));
-    if (!status) status = open_kernels(plan, program, by_rows, flight >= 4 ? 2 : flight >= 2);
-    if (!status) status = open_kernels(plan, program, by_quads, !shuffles ? 0 : flight >= 2 ? 4 : 3);
-    if (!status) status = open_kernels(plan, program, &by_tiles, shuffles && takes_tiles(plan));
-    if (!status) status = open_kernels(plan, program, &by_places, shuffles && plan->base.terms.inputs == 1);
-    return status ? status : open_kernels(plan, program, &by_runs, tally_segments_take_long(plan));
+    return status ? status : open_kernels(plan, program, when_by_ops(plan));
 }
 
-static tally_status open_stem(tally_segments_plan *plan, const char *stem, const char *defines, const entry *entries,
-                              size_t count) {
+static tally_status open_stem(tally_segments_plan *plan, const char *stem, const char *defines, unsigned when) {
     void *program = NULL;
     const tally_status status = tally_program_of_stem(plan->base.context, stem, plan->group_threads, defines, &program);
-    return status ? status : open_kernels(plan, program, entries, count);
+    return status ? status : open_kernels(plan, program, when);
 }
 
 tally_segments_defines tally_segments_offset_defines(uint32_t bytes) {
@@ -305,16 +290,9 @@ static tally_status open_stems(tally_segments_plan *plan) {
     const tally_segments_defines defines = plan->by == TALLY_BY_KEYS
                                                ? tally_segments_key_defines(plan->key_bytes, plan->offset_bytes, shuffles)
                                                : tally_segments_offset_defines(plan->offset_bytes);
-    if (plan->by == TALLY_BY_KEYS) {
-        const entry entries[] = {{"tally_keys_count", &plan->count_runs},
-                                 {"tally_keys_place", &plan->place_runs},
-                                 {"tally_keys_write", &plan->write_runs},
-                                 {"tally_keys_lengths", &plan->write_lengths}};
-        return open_stem(plan, "keys", defines.text, entries, TALLY_ARRAY_LENGTH(entries));
-    }
+    if (plan->by == TALLY_BY_KEYS) return open_stem(plan, "keys", defines.text, TALLY_SEGMENT_KEYS);
     if (plan->by != TALLY_BY_OFFSETS || plan->flags & TALLY_UNCHECKED) return TALLY_OK;
-    const entry check = {"tally_offsets_check", &plan->check_offsets};
-    return open_stem(plan, "offsets", defines.text, &check, 1);
+    return open_stem(plan, "offsets", defines.text, TALLY_SEGMENT_CHECK);
 }
 
 /* ---- the workspace --------------------------------------------------------------------------- */

@@ -84,6 +84,51 @@ typedef struct tally_kept_offsets {
     uint64_t chunks, longs; /* on the list, and the segments that they are of */
 } tally_kept_offsets;
 
+/* When a plan has a kernel: bits of a set. */
+enum {
+    TALLY_SEGMENT_BY_AXES = 1,
+    TALLY_SEGMENT_BY_RUNS = 2,     /* by offsets or keys */
+    TALLY_SEGMENT_PLAIN = 4,       /* by axes, in teams, without mask and pivots; so are all below */
+    TALLY_SEGMENT_ROWS_2 = 8,      /* items so small that a team loads two chunk rows at once */
+    TALLY_SEGMENT_ROWS_4 = 16,     /* four */
+    TALLY_SEGMENT_SHUFFLES = 32,   /* warps shuffle */
+    TALLY_SEGMENT_SHUFFLES_2 = 64, /* and two chunk rows are loaded at once */
+    TALLY_SEGMENT_TILES = 128,     /* warps stage rows */
+    TALLY_SEGMENT_FLAT = 256,      /* and there is one input */
+    TALLY_SEGMENT_LONG = 512,      /* few long rows */
+    TALLY_SEGMENT_CHECK = 1024,    /* of offsets */
+    TALLY_SEGMENT_KEYS = 2048
+};
+
+/* X(member, entry point, when): the kernels of plans. */
+#define TALLY_SEGMENT_KERNELS(X)                                                                                               \
+    X(teams, "tally_segments_teams", TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_BY_RUNS)                                            \
+    X(threads, "tally_segments_threads", TALLY_SEGMENT_BY_AXES)                                                                \
+    X(fold, "tally_segments_fold", TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_BY_RUNS)                                              \
+    X(fold_each, "tally_segments_fold_each", TALLY_SEGMENT_BY_AXES)                                                            \
+    X(few, "tally_segments_short", TALLY_SEGMENT_PLAIN)                                                                        \
+    X(columns, "tally_segments_columns", TALLY_SEGMENT_PLAIN)                                                                  \
+    X(planes, "tally_segments_planes", TALLY_SEGMENT_PLAIN)                                                                    \
+    X(rows_2, "tally_segments_rows_2", TALLY_SEGMENT_ROWS_2)                                                                   \
+    X(rows_4, "tally_segments_rows_4", TALLY_SEGMENT_ROWS_4)                                                                   \
+    X(quad, "tally_segments_quad", TALLY_SEGMENT_SHUFFLES)                                                                     \
+    X(quad_chunks, "tally_segments_quad_chunks", TALLY_SEGMENT_SHUFFLES)                                                       \
+    X(low, "tally_segments_low", TALLY_SEGMENT_SHUFFLES)                                                                       \
+    X(quads, "tally_segments_quads", TALLY_SEGMENT_SHUFFLES_2)                                                                 \
+    X(dense, "tally_segments_dense", TALLY_SEGMENT_TILES)                                                                      \
+    X(flat, "tally_segments_flat", TALLY_SEGMENT_FLAT)                                                                         \
+    X(longs, "tally_segments_long", TALLY_SEGMENT_LONG)                                                                        \
+    X(clear, "tally_segments_clear", TALLY_SEGMENT_BY_RUNS)                                                                    \
+    X(chunks, "tally_segments_chunks", TALLY_SEGMENT_BY_RUNS)                                                                  \
+    X(check_offsets, "tally_offsets_check", TALLY_SEGMENT_CHECK)                                                               \
+    X(count_runs, "tally_keys_count", TALLY_SEGMENT_KEYS)                                                                      \
+    X(place_runs, "tally_keys_place", TALLY_SEGMENT_KEYS)                                                                      \
+    X(write_runs, "tally_keys_write", TALLY_SEGMENT_KEYS)                                                                      \
+    X(write_lengths, "tally_keys_lengths", TALLY_SEGMENT_KEYS)
+#define TALLY_SEGMENT_KERNEL_NUMBER(member, entry, when) TALLY_SEGMENT_KERNEL_##member,
+#define TALLY_SEGMENT_KERNEL_MEMBER(member, entry, when) void *member;
+enum { TALLY_SEGMENT_KERNELS(TALLY_SEGMENT_KERNEL_NUMBER) TALLY_SEGMENT_KERNEL_END };
+
 typedef struct tally_segments_plan tally_segments_plan;
 /* Tells whether a plan has neither a mask nor pivots, so that each item counts as it comes. */
 bool tally_segments_are_plain(const tally_segments_plan *plan);
@@ -106,14 +151,11 @@ struct tally_segments_plan {
     uint32_t outs;        /* buffers of results */
     tally_layout out[TALLY_MAX_TERMS];
     void *initial; /* a RESULT; NULL: none */
-    /* kernels; NULL: none */
-    union {
+    union {        /* NULL: none */
         struct {
-            void *teams, *threads, *quad, *quads, *quad_chunks, *few, *rows_2, *rows_4, *columns, *low, *planes;
-            void *longs, *dense, *flat, *fold, *fold_each, *clear, *chunks;
-            void *check_offsets, *count_runs, *place_runs, *write_runs, *write_lengths;
+            TALLY_SEGMENT_KERNELS(TALLY_SEGMENT_KERNEL_MEMBER)
         };
-        void *kernels[23];
+        void *kernels[TALLY_SEGMENT_KERNEL_END];
     };
     tally_buffer *partials, *counts, *slices, *slice_counts;
     tally_buffer *work;           /* the work list; by axes the counters of long segments, NULL: none */
