@@ -162,60 +162,53 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
 /* ---- moments --------------------------------------------------------------------------------- */
 
 /*
- * An accumulator of moments has `mean`, a number near the items' mean; `rest`, the sum of x - mean;
- * and `squares`, the sum of (x - mean)^2. The mean itself is the twofold number mean + LOW. A
- * rounded mean would cause most of the error near the root of the tree.
- * A chunk's `mean` is that of its first row. The other items are about as far from it as they are
- * from each other. So nothing cancels, whatever the items' mean, and its lanes are plain sums.
+ * An accumulator of moments has the mean of `count` items as a twofold number, mean + low, and
+ * `deviations`, the sum of their squared distances from it. A rounded mean would cause most of the
+ * error near the root of the tree.
+ * A chunk's `mean` is that of its first row, its pivot. The other items are about as far from it as
+ * they are from each other. So nothing cancels, whatever the items' mean, and its lanes are plain
+ * sums: `rest` of the distances from the pivot, and `squares` of their squares.
  * Two accumulators are merged as by T. F. Chan, G. H. Golub and R. J. LeVeque (Updating formulae
  * and a pairwise algorithm for computing sample variances, 1979). If one side is empty, the other
  * is the result. An infinity or a NaN shows in the mean.
  */
 #define IF_BOTH(a, b, field, merged) ((b).count == 0 ? (a).field : (a).count == 0 ? (b).field : (merged))
-#define SHARE(BY, a, b) BY((b).count, (a).count + (b).count)
-#define LOW(BY, a) BY((a).rest, (a).count)
-#define DEVIATIONS(BY, a) ((a).squares - (a).rest * LOW(BY, a))
-#define APART(BY, a, b) (((b).mean - (a).mean) + (LOW(BY, b) - LOW(BY, a)))
-#define STEP_OF_MEAN(BY, a, b) (LOW(BY, a) + APART(BY, a, b) * SHARE(BY, a, b))
-#define NEW_MEAN(BY, a, b) ((a).mean + STEP_OF_MEAN(BY, a, b))
-#define NEW_LOW(BY, a, b) SUM_ERROR((a).mean, STEP_OF_MEAN(BY, a, b))
-#define NEW_REST(BY, a, b) (NEW_LOW(BY, a, b) * ((a).count + (b).count))
-#define NEW_DEVIATIONS(BY, a, b)                                                                                               \
-    ((DEVIATIONS(BY, a) + DEVIATIONS(BY, b)) + SQUARE(APART(BY, a, b)) * ((a).count * SHARE(BY, a, b)))
-#define NEW_SQUARES(BY, a, b) (NEW_DEVIATIONS(BY, a, b) + NEW_REST(BY, a, b) * NEW_LOW(BY, a, b))
+#define SHARE(a, b) QUOTIENT((b).count, (a).count + (b).count)
+#define APART(a, b) (((b).mean - (a).mean) + ((b).low - (a).low))
+#define STEP_OF_MEAN(t, a, b) ((a).low + APART(a, b) * (t))
+#define NEW_MEAN(t, a, b) ((a).mean + STEP_OF_MEAN(t, a, b))
+#define NEW_LOW(t, a, b) SUM_ERROR((a).mean, STEP_OF_MEAN(t, a, b))
+#define NEW_DEVIATIONS(t, a, b) (((a).deviations + (b).deviations) + SQUARE(APART(a, b)) * ((a).count * (t)))
 /*
- * Two sides of whole chunks have the same count, a power of two. Its reciprocal is one too, and a
- * product by it rounds as the quotient does. NVIDIA's GPUs divide in a dozen dependent steps, and
- * each field's condition had three quotients of its own: 9 for each level of a tree. One condition
- * for all fields leaves none for whole chunks, else three. On CPUs each field keeps its condition,
- * so that vectors can take the merge.
- * No side is empty in a scan. In every step across a warp but the first some thread has sides of
- * unequal counts, so the whole warp divides. var of 2^28 f32, H200, November 2026: 6,150 us, so
- * 5,620; f16 6,550, 5,590.
+ * NVIDIA's GPUs divide in a dozen dependent steps. Whole chunks have the same count, a power of
+ * two: their means are products by its reciprocal, which round as quotients do, and the share of
+ * one of two is a half. One condition for all fields leaves no quotient there. No side is empty in
+ * a scan. In every step across a warp but the first some thread has sides of unequal counts, so the
+ * whole warp divides. On CPUs each field keeps its condition, so that vectors can take the merge.
  */
 #define f32_IS_POWER(count) (!(f32_BITS(count) & 0x7fffffU))
 #define f64_IS_POWER(count) (!(f64_BITS(count) << 12))
 #define f32_RECIPROCAL(power) f32_OF_BITS(0x7f000000U - f32_BITS(power))
 #define f64_RECIPROCAL(power) f64_OF_BITS(((u64)0x7fe << 52) - f64_BITS(power))
-#define SCALED(x, power) ((x)*RECIPROCAL(power))
 #if defined(__CUDA_ARCH__) || defined(__NV_CL_C_VERSION)
-#define MERGED(BY, a, b) MAKE((a).count + (b).count, NEW_MEAN(BY, a, b), NEW_REST(BY, a, b), NEW_SQUARES(BY, a, b))
+#define PER_ITEM(sum, count) (IS_POWER(count) ? (sum)*RECIPROCAL(count) : QUOTIENT(sum, count))
+#define MERGED(t, a, b) MAKE((a).count + (b).count, NEW_MEAN(t, a, b), NEW_LOW(t, a, b), NEW_DEVIATIONS(t, a, b))
 #ifdef IS_SCAN
-#define MERGE_MOMENTS(a, b) MERGED(QUOTIENT, a, b)
+#define MERGE_MOMENTS(a, b) MERGED(SHARE(a, b), a, b)
 #else
 #define MERGE_MOMENTS(a, b)                                                                                                    \
-    ((b).count == 0                                     ? (a)                                                                  \
-     : (a).count == 0                                   ? (b)                                                                  \
-     : (((a).count == (b).count) & IS_POWER((a).count)) ? MERGED(SCALED, a, b)                                                 \
-                                                        : MERGED(QUOTIENT, a, b))
+    ((b).count == 0 ? (a) : (a).count == 0 ? (b) : (a).count == (b).count ? MERGED(ONE / 2, a, b) : MERGED(SHARE(a, b), a, b))
 #endif
 #else
+#define PER_ITEM(sum, count) QUOTIENT(sum, count)
 #define MERGE_MOMENTS(a, b)                                                                                                    \
-    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, NEW_MEAN(QUOTIENT, a, b)), IF_BOTH(a, b, rest, NEW_REST(QUOTIENT, a, b)),  \
-         IF_BOTH(a, b, squares, NEW_SQUARES(QUOTIENT, a, b)))
+    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, NEW_MEAN(SHARE(a, b), a, b)),                                              \
+         IF_BOTH(a, b, low, NEW_LOW(SHARE(a, b), a, b)), IF_BOTH(a, b, deviations, NEW_DEVIATIONS(SHARE(a, b), a, b)))
 #endif
+#define CHUNK_MOMENTS(a, count, pivot)                                                                                         \
+    MAKE(count, pivot, PER_ITEM((a).rest, count), (a).squares - (a).rest * PER_ITEM((a).rest, count))
 #define VARIANCE(a, n, p)                                                                                                      \
-    QUOTIENT(DEVIATIONS(QUOTIENT, a) + ((a).mean - (a).mean), COUNTED(n) <= (p).ddof ? ZERO : COUNTED(n) - (p).ddof)
+    QUOTIENT((a).deviations + ((a).mean - (a).mean), COUNTED(n) <= (p).ddof ? ZERO : COUNTED(n) - (p).ddof)
 
 /* ---- a product of complex numbers; an empty side leaves the other as it is ------------------- */
 

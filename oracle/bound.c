@@ -258,9 +258,8 @@ static bound_verdict check_variance(const check *c) {
         6 * k * unit * (s.high - s.low + unit * s.largest) + 2 * k * c->in->smallest; /* error of any node's mean */
     const double weight = n * (k < log2(n) + 1 ? k : log2(n) + 1);                    /* of all merges */
     const double moved = 4 * off * sqrt(squares * weight) + 4 * off * off * weight;   /* loss by wrong means */
-    const double places = 8 * k * n * unit * unit * unit * s.largest * s.largest;     /* loss by places beside the means */
-    const double lost = moved + places + 2 * weight * c->in->smallest;
-    double most = gamma_of(4 * k + 7, unit) * (squares + lost) + lost + 4 * n * OWN_UNIT * squares;
+    const double lost = moved + 2 * weight * c->in->smallest;
+    double most = gamma_of(2 * k + 7, unit) * (squares + lost) + lost + 4 * n * OWN_UNIT * squares;
     most += 8 * unit * (squares + most) + left * c->in->smallest;
     const double value = c->what->op == TALLY_STD ? got * got : got;
     return verdict(fabs(value * left - squares) <= most * SLACK);

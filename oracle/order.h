@@ -243,24 +243,21 @@ static void OWN(multiply_complex)(REAL *restrict a, size_t a_next, const REAL *r
 }
 
 /*
- * Fields: the number of items, a place near their mean, the sum of their distances from the place,
- * and the sum of the squared distances. The mean is the place plus the mean distance, which makes
- * up for the rounding of the place.
+ * Fields: the number of items, a place near their mean, the part of the mean that the place lacks,
+ * and the sum of squared deviations from the mean.
  */
 static void OWN(merge_moments)(REAL *restrict a, size_t a_next, const REAL *restrict b, size_t b_next, uint32_t width) {
-    REAL *a_place = a + a_next, *a_rest = a + 2 * a_next, *a_squares = a + 3 * a_next;
-    const REAL *b_place = b + b_next, *b_rest = b + 2 * b_next, *b_squares = b + 3 * b_next;
+    REAL *a_place = a + a_next, *a_low = a + 2 * a_next, *a_spread = a + 3 * a_next;
+    const REAL *b_place = b + b_next, *b_low = b + 2 * b_next, *b_spread = b + 3 * b_next;
     for (uint32_t l = 0; l < width; l++) {
-        const REAL n = a[l] + b[l], t = b[l] / n, a_low = a_rest[l] / a[l], b_low = b_rest[l] / b[l];
-        const REAL d = (b_place[l] - a_place[l]) + (b_low - a_low), step = a_low + d * t;
-        const REAL place = a_place[l] + step, taken = place - a_place[l], left = place - taken;
-        const REAL low = (a_place[l] - left) + (step - taken), rest = low * n;
-        const REAL both = (a_squares[l] - a_rest[l] * a_low) + (b_squares[l] - b_rest[l] * b_low);
-        const REAL squares = (both + (d * d) * (a[l] * t)) + rest * low;
+        const REAL n = a[l] + b[l], t = b[l] / n, d = (b_place[l] - a_place[l]) + (b_low[l] - a_low[l]);
+        const REAL step = a_low[l] + d * t, place = a_place[l] + step, taken = place - a_place[l], left = place - taken;
+        const REAL low = (a_place[l] - left) + (step - taken);
+        const REAL spread = (a_spread[l] + b_spread[l]) + (d * d) * (a[l] * t);
         const int no_a = a[l] == 0, no_b = b[l] == 0;
         a_place[l] = no_b ? a_place[l] : no_a ? b_place[l] : place;
-        a_rest[l] = no_b ? a_rest[l] : no_a ? b_rest[l] : rest;
-        a_squares[l] = no_b ? a_squares[l] : no_a ? b_squares[l] : squares;
+        a_low[l] = no_b ? a_low[l] : no_a ? b_low[l] : low;
+        a_spread[l] = no_b ? a_spread[l] : no_a ? b_spread[l] : spread;
         a[l] = n;
     }
 }
@@ -438,7 +435,7 @@ static void OWN(finish)(const oracle_case *what, const REAL a[ORACLE_FIELDS], ui
     case TALLY_VAR:
     case TALLY_STD: {
         const REAL ddof = (REAL)what->params[0], left = count - ddof;
-        first = isfinite(a[1]) ? (a[3] - a[2] * (a[2] / a[0])) / (left <= 0 ? 0 : left) : (REAL)NAN;
+        first = isfinite(a[1]) ? a[3] / (left <= 0 ? 0 : left) : (REAL)NAN;
         if (what->op == TALLY_STD) first = MATH(sqrt)(first);
         break;
     }

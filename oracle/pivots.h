@@ -38,7 +38,7 @@ static uint32_t OWN(pivots)(const REAL *x, const uint8_t *valid, uint32_t count,
 }
 
 /* The moments of a chunk. Its place is the mean of the items above. The distances of all items from
- * it, and their squares, are plain sums. */
+ * it, and their squares, are plain sums, of which the fields are made. */
 static void OWN(chunk_moments)(const REAL *x, const uint8_t *valid, uint32_t count, REAL result[ORACLE_FIELDS]) {
     REAL part[TALLY_LANES], rest[TALLY_LANES], squares[TALLY_LANES];
     const REAL *from;
@@ -62,8 +62,8 @@ static void OWN(chunk_moments)(const REAL *x, const uint8_t *valid, uint32_t cou
     OWN(halve)(squares, TALLY_LANES);
     result[0] = (REAL)counting;
     result[1] = place;
-    result[2] = rest[0];
-    result[3] = squares[0];
+    result[2] = rest[0] / (REAL)counting;
+    result[3] = squares[0] - rest[0] * result[2];
 }
 
 /* The largest of the items that count, or a NaN. At least one counts. */

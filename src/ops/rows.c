@@ -46,13 +46,13 @@
  * which are scaled before they are added up: no sum overflows. */
 #define MOMENTS                                                                                                                \
     .takes = TALLY_TAKES_ANY, .accumulate = TALLY_ACCUMULATE_REAL, .gives = TALLY_GIVES_REAL,                                  \
-    .fields = {{V, "count"}, {V, "mean"}, {V, "rest"}, {V, "squares"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",            \
+    .fields = {{V, "count"}, {V, "mean"}, {V, "low"}, {V, "deviations"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",          \
     .load = "MAKE(ONE, R_OF(x), ZERO, ZERO)", .combine = "MERGE_MOMENTS(a, b)", .empty = "NOT_A_NUMBER",                       \
     .lane = {.fields = {{TALLY_ADDITIVE_NO, "rest"}, {TALLY_ADDITIVE_NO, "squares"}},                                          \
              .identity = "MAKE(NEG_ZERO, NEG_ZERO)",                                                                           \
              .load = "MAKE(R_OF(x) - pivot, SQUARE(R_OF(x) - pivot))",                                                         \
              .combine = "MAKE(a.rest + b.rest, a.squares + b.squares)",                                                        \
-             .widen = "MAKE((V)(count), pivot, a.rest, a.squares)",                                                            \
+             .widen = "CHUNK_MOMENTS(a, (V)(count), pivot)",                                                                   \
              .pivot = {.identity = "NEG_ZERO",                                                                                 \
                        .load = "R_OF(x) * (ONE / (V)LANES)",                                                                   \
                        .combine = "a + b",                                                                                     \
