@@ -134,13 +134,11 @@ static accumulator merge_moments(tally_dtype type, accumulator a, accumulator b)
     if (b.field[0].f == 0) return a;
     if (a.field[0].f == 0) return b;
     const double n = RND(a.field[0].f + b.field[0].f), t = RND(b.field[0].f / n), mean = a.field[1].f;
-    const double a_low = RND(a.field[2].f / a.field[0].f), b_low = RND(b.field[2].f / b.field[0].f);
-    const double high = RND(b.field[1].f - mean), d = RND(high + RND(b_low - a_low));
-    const double a_own = RND(a.field[3].f - RND(a.field[2].f * a_low)), b_own = RND(b.field[3].f - RND(b.field[2].f * b_low));
-    const double between = RND(RND(d * d) * RND(a.field[0].f * t)), own = RND(RND(a_own + b_own) + between);
-    const double step = RND(a_low + RND(d * t)), sum = RND(mean + step), taken = RND(sum - mean);
-    const double low = RND(RND(mean - RND(sum - taken)) + RND(step - taken)), rest = RND(low * n);
-    return (accumulator){{{.f = n}, {.f = sum}, {.f = rest}, rounded(type, own + RND(rest * low))}};
+    const double high = RND(b.field[1].f - mean), d = RND(high + RND(b.field[2].f - a.field[2].f));
+    const double between = RND(RND(d * d) * RND(a.field[0].f * t));
+    const double step = RND(a.field[2].f + RND(d * t)), sum = RND(mean + step), taken = RND(sum - mean);
+    const double low = RND(RND(mean - RND(sum - taken)) + RND(step - taken));
+    return (accumulator){{{.f = n}, {.f = sum}, {.f = low}, rounded(type, RND(a.field[3].f + b.field[3].f) + between)}};
 }
 
 static accumulator merge_complex_products(tally_dtype type, accumulator a, accumulator b) {

@@ -159,7 +159,8 @@ static void test_host_lacks(void **unused) {
     MUST(tally_op_create(&sum, &own));
     REFUSED_DESC(TALLY_BY_AXES, TALLY_E_UNSUPPORTED, (desc.op = 0, desc.custom = own), "host");
     REFUSED_DESC(TALLY_BY_AXES, TALLY_E_UNSUPPORTED, desc.acc = TALLY_F64, "host");
-    REFUSED_DESC(TALLY_BY_OFFSETS, TALLY_E_UNSUPPORTED, desc.accuracy = TALLY_ACCURACY_COMPENSATED, "host");
+    REFUSED_DESC(TALLY_BY_OFFSETS, TALLY_E_UNSUPPORTED, (desc.in = TALLY_F16, desc.accuracy = TALLY_ACCURACY_COMPENSATED),
+                 "host");
     REFUSED_DESC(TALLY_BY_KEYS, TALLY_E_UNSUPPORTED, desc.out = TALLY_F16, "host");
     tally_op_destroy(own);
     tally_context_destroy(context);

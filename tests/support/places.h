@@ -39,7 +39,7 @@ typedef struct place {
 #define MAX_PLACES 32
 
 /* Returns whether the device's backend compiles programs. `host` does not: it has the built-in ops
- * with their own types and accuracy alone. */
+ * with their own types alone. */
 int has_compiler(const place *at);
 /* Skips the test where it has none. */
 void need_compiler(const place *at);

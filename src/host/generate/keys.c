@@ -37,8 +37,8 @@ static tally_status add_stem(key_list *list, const char *stem, uint32_t group_th
 
 /* ---- reductions and scans -------------------------------------------------------------------- */
 
-static tally_status add_reduction(key_list *list, tally_op op, tally_dtype in, unsigned program) {
-    tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = 1};
+static tally_status add_reduction(key_list *list, tally_op op, tally_dtype in, tally_accuracy accuracy, unsigned program) {
+    tally_reduce_desc desc = {.size = sizeof(desc), .op = op, .in = in, .max_n = 1, .accuracy = accuracy};
     tally_terms terms;
     tally_launch launch;
     char *text;
@@ -193,13 +193,14 @@ tally_status generate_keys(FILE *file) {
     key_list list = {NULL, 0};
     unsigned program = 0;
     tally_status status = add_stems(&list);
-    for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
-        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END && !status; in++) {
-            if (!generate_is_program(op, in, TALLY_ACCURACY_DEFAULT)) continue;
-            status = add_reduction(&list, op, in, program);
-            if (!status && tally_op_inputs(op) == 1) status = add_scans(&list, op, in, program);
-            program++;
-        }
+    for (tally_accuracy accuracy = TALLY_ACCURACY_DEFAULT; accuracy < TALLY_ACCURACY_END; accuracy++)
+        for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
+            for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END && !status; in++) {
+                if (!generate_is_program(op, in, accuracy)) continue;
+                status = add_reduction(&list, op, in, accuracy, program);
+                if (!status && !accuracy && tally_op_inputs(op) == 1) status = add_scans(&list, op, in, program);
+                program++;
+            }
     if (!status) status = add_moves(&list);
     if (!status) qsort(list.keys, list.count, sizeof(list.keys[0]), compare);
     if (!status) status = write_keys(file, &list);
