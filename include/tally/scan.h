@@ -163,8 +163,8 @@ TALLY_API tally_status tally_scan_axis(tally_plan *plan, tally_queue *queue, con
 /* Gives the bytes of a prefix or an aggregate. Errors: E_ARGUMENT; E_UNSUPPORTED. */
 TALLY_API tally_status tally_scan_prefix_bytes(const tally_plan *plan, uint64_t *bytes);
 /* Enqueues the copy of the prefix after the plan's last call to host memory, which must stay valid
- * until the queue has come to it. Errors: E_ARGUMENT, also before the first call; E_UNSUPPORTED;
- * E_DEVICE. */
+ * until the queue has come to it. Errors: E_ARGUMENT, also before the first call, and if the items
+ * so far are no multiple of TALLY_SCAN_BLOCK; E_UNSUPPORTED; E_DEVICE. */
 TALLY_API tally_status tally_scan_prefix_get(const tally_plan *plan, tally_queue *queue, void *prefix);
 /* Makes the next tally_scan_next of the plan continue after `items` items, a multiple of
  * TALLY_SCAN_BLOCK, with this prefix. NULL: it begins anew, with the item of that index. Enqueues a

@@ -134,6 +134,9 @@ static void test_refused(void **state) {
     expect_refused(tally_scan_prefix_join(b.plan, prefix, NULL, 1), TALLY_E_ARGUMENT, "aggregates is NULL");
     expect_refused(tally_scan_prefix_bytes(b.plan, NULL), TALLY_E_ARGUMENT, "bytes is NULL");
     expect_refused(tally_scan_prefix_get(NULL, b.queue, prefix), TALLY_E_ARGUMENT, "NULL");
+    scan(&b, 0, TALLY_SCAN_BLOCK + 10, NULL);
+    expect_refused(tally_scan_prefix_get(b.plan, b.queue, prefix), TALLY_E_ARGUMENT, "131082 items so far");
+    MUST(tally_queue_wait(b.queue));
     blocks_close(&b);
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(none); i++) {
         tally_plan *plan;
