@@ -9,7 +9,7 @@
 const command_row command_table[] = {
     {"devices", cli_devices, "", "bj", NULL, NULL,
      "list the backends and devices that are here, and mark the one that is used"},
-    {"variants", cli_variants, "", "bj", NULL, NULL, "list the ways to reduce, and say which run on the device"},
+    {"variants", cli_variants, "", "bj", NULL, NULL, "list the ways to reduce and to scan, and say which run on the device"},
     {"ops", cli_list_ops, "", "j", NULL, NULL, "list the operators, and the types of their results"},
     {"reduce", cli_reduce, " OP[,OP...] FILE...", "bjqtvayeuAKZBRWXOY", "LCIFk",
      " --load EXPR --combine EXPR --identity EXPR [--finish EXPR] [--inputs N] FILE...",
@@ -31,8 +31,8 @@ const command_row command_table[] = {
      "find the fastest shapes of launches for the device and keep them for later programs; takes minutes, and changes no "
      "result"},
     {"bench", NULL, " [OPTION...]", "", NULL, NULL,
-     "time reductions, scans, gathers or scatters beside the peers that were there when tally was built: OpenMP, a BLAS, CUB "
-     "and others; its options: tally bench --help"},
+     "time reductions, scans, gathers, scatters or segments beside the peers that were there when tally was built: OpenMP, a "
+     "BLAS, CUB and others; its options: tally bench --help"},
     {"help", cli_help, " [COMMAND]", "", NULL, NULL, "print this text, or what it says of COMMAND"},
     {0},
 };
@@ -44,9 +44,8 @@ const option_row option_table[OPTION_COUNT] = {
      "cuda, opencl, opencl:1, opencl:pocl, or a list to try in order; else TALLY_BACKEND decides"},
     {'j', "json", NULL, AT(json), "print JSON, one object a line"},
     {'t', "dtype", "TYPE", AT(dtype),
-     "reduce, scan: FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default; tune: f32, f64, f16 or "
-     "i8 "
-     "alone, else all"},
+     "FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default; tune: f32, f64, f16 or i8 alone, "
+     "else all"},
     {'v', "variant", "NAME", AT(variant),
      "how to reduce (tally variants): reduce takes those in the canonical order, auto is the default; study "
      "takes a list, and else all; scan has ways of its own; study of gather and scatter: the maps, of segments: the shapes"},
