@@ -63,13 +63,14 @@ typedef struct tally_custom_op tally_custom_op;
 
 /*
  * A term: one op of a pass over the items. Zeroed members mean their defaults.
- * The result may be converted: complex to complex, float to float, integer to integer or float.
+ * The result may be converted: complex to complex, float to float, integer to integer, f32 or f64,
+ * an index to i64 (docs/semantics.md, "Another result type").
  */
 typedef struct tally_term_desc {
     tally_op op;             /* a built-in op; or `custom` */
     tally_dtype out;         /* the result's type; 0: tally_result_dtype(op, in) */
-    tally_dtype acc;         /* the accumulator's type: TALLY_F64, or 0: f32 for floats, but f64 for f64,
-                              * and for mean, var, std, nrm2 and logsumexp of integers */
+    tally_dtype acc;         /* of ops of floats and complex items, the accumulator's type: TALLY_F64; 0: f32,
+                              * of f64 and c128 f64. Ops of integers decide it: 0 */
     tally_accuracy accuracy; /* of sum, asum, sumsq, mean and dot of floats */
     tally_custom_op *custom; /* a custom op, which names its own accumulator */
 } tally_term_desc;
