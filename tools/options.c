@@ -60,7 +60,7 @@ const option_row option_table[OPTION_COUNT] = {
      "set a parameter of the operator; may be repeated; with --load, EXPR reads it as p.NAME, an f64 "
      "or, as NAME:TYPE=X, of another type of accumulators"},
     {'q', "quiet", NULL, AT(quiet), "print the values alone, one a line (those of a segment on one), and no progress"},
-    {'x', "exclusive", NULL, AT(exclusive), "of the items before each item"},
+    {'x', "exclusive", NULL, AT(exclusive), "value i is of the items before item i"},
     {'m', "reverse", NULL, AT(reverse), "from the last item to the first"},
     {'A', "axis", "LIST", AT(axis), "along this axis: 0, or -1 (the last); reduce: or several, 0,2"},
     {'K', "keepdims", NULL, AT(keepdims), "with --axis: keep reduced axes, with the extent 1"},
