@@ -256,6 +256,10 @@ def test_norms_and_pairs():
     np.testing.assert_allclose(tally.vdot(z, z[::-1]), np.vdot(z, z[::-1]))
     with pytest.raises(ValueError, match=r"vdot takes two arrays of one shape, not \(4,\) and \(1,\)"):
         tally.vdot(np.arange(4.0), np.array([2.0]))
+    truths = np.array([True, False])
+    for op in tally.vecdot, tally.dot, tally.vdot:
+        with pytest.raises(TypeError, match=f"^{op.__name__} does not take items of type bool: count_nonzero"):
+            op(truths, truths)
     np.testing.assert_allclose(tally.norm(z, axis=1), np.linalg.norm(z, axis=1))
     wrapped = tally.vecdot(np.array([100, 100], "i1"), np.array([2, 2], "i1"))
     assert wrapped == 400 - 512 and wrapped.dtype == np.int8

@@ -104,6 +104,8 @@ def vdot(x: Any, y: Any, /, *, dtype: Any = None, accuracy: str = "default") -> 
     if shapes[0] != shapes[1]:
         raise ValueError(f"vdot takes two arrays of one shape, not {shapes[0]} and {shapes[1]}")
     first, second = pair("vdot", x, y)
+    if first.dtype.kind == "b" and dtype is None:
+        raise TypeError("vdot does not take items of type bool: count_nonzero of x & y counts pairs")
     op = OPS["dotc" if first.dtype.kind == "c" else "dot"]
     return reduce(
         "vdot", op, (first, second), None, False, dtype=first.dtype if dtype is None else dtype, accuracy=accuracy
