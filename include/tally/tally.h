@@ -18,7 +18,7 @@
  * Structs. The first member of a descriptor and of a call's arguments is `size`: set it to the
  * struct's sizeof, and the members that you do not need to 0. A descriptor (of a reduction, of
  * segments, of a scan, of a custom op) may come from an older header: a member beyond `size` is
- * then as if 0.
+ * then as if 0. Any other size is E_ARGUMENT.
  *
  * Queues. Calls that "enqueue" return before the device has done the work; on the backend `host`
  * they return after it. Where a call "blocks", it returns when the work is done.
