@@ -112,6 +112,8 @@ static tally_status bind(tally_python_bound *b, const int64_t *numbers) {
     b->args.axes = b->axes;
     b->args.axis_count = axes;
     b->args.out_strided = 1;
+    /* Enqueued copies may still read the caller's items. */
+    if (status && is_host(b)) tally_queue_wait((tally_queue *)b->of.queue);
     return status;
 }
 
@@ -164,7 +166,6 @@ tally_status tally_python_bind(const tally_python_arrays *arrays, const int64_t 
 
 void tally_python_unbind(tally_python_bound *b) {
     if (!b) return;
-    if (is_host(b)) tally_queue_wait((tally_queue *)b->of.queue);
     unbind(b);
     free(b);
 }
@@ -174,10 +175,7 @@ tally_status tally_python_reduce(uintptr_t context, uintptr_t plan, uintptr_t qu
     tally_python_bound b = {
         .of = {context, plan, queue, (tally_python_memory)memory, axis_count, inputs, masks, outputs, whole}};
     tally_status status = bind(&b, numbers);
-    if (!status)
-        status = tally_python_run(&b);
-    else if (is_host(&b))
-        tally_queue_wait((tally_queue *)queue);
+    if (!status) status = tally_python_run(&b);
     unbind(&b);
     return status;
 }

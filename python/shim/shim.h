@@ -41,7 +41,7 @@ tally_status tally_python_bind(const tally_python_arrays *arrays, const int64_t 
 /* Reduces. Blocks for host memory, enqueues for device memory. Errors: as tally_reduce_axes
  * and, with `whole`, tally_reduce_with. */
 tally_status tally_python_run(tally_python_bound *bound);
-/* Ends what tally_python_bind made. Takes NULL. Waits for the queue of host memory. */
+/* Ends what tally_python_bind made. Takes NULL. Its plan and its queue may have ended before. */
 void tally_python_unbind(tally_python_bound *bound);
 
 /* Binds, runs and unbinds. Errors: as the three. */

@@ -16,7 +16,7 @@ import pytest
 import tally
 from tally import _context, _engine
 from tally._dlpack import view_of_dlpack
-from tally._library import lib
+from tally._library import lib, text
 from tally._view import CUDA, View, numpy_kind
 from test_arrays import Producer, api, exported
 
@@ -72,6 +72,19 @@ def test_no_leak():
     grown = resident() - before
     assert (sys.getrefcount(x), sys.getrefcount(out), lib.tally_python_exports()) == references
     assert grown < 4 << 20, f"{grown} bytes after {CALLS} calls"
+
+
+def test_the_end_of_a_plan():
+    """A plan's queue may end before its buffers, which then ask nothing of it."""
+    x = np.arange(6.0).reshape(2, 3)
+    plan = tally.Plan("sum", x, axis=1)
+    plan()
+    with pytest.raises(ValueError):
+        tally.share(1, 0, 0)
+    last = text(lib.tally_last_error())
+    del plan
+    gc.collect()
+    assert text(lib.tally_last_error()) == last
 
 
 def test_threads(context):
