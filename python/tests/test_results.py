@@ -179,6 +179,16 @@ def test_plans_read_the_array_that_was_given(backend):
     assert plan()
 
 
+def test_plans_of_an_array_that_got_another_shape(backend):
+    """A copy that is made anew fits the plan, or is refused."""
+    x = np.arange(12, dtype=">f8")
+    plan = tally.Plan("sum", x)
+    assert plan() == 66
+    x.resize((4, 3), refcheck=False)
+    with pytest.raises(ValueError, match="another shape"):
+        plan()
+
+
 def test_plans_are_of_the_context_that_made_them():
     """What a plan copies at each call, it converts for its own device."""
     x = np.ones(3, "f4")

@@ -318,6 +318,8 @@ class Plan(Bound):
         old = self._call
         with self.context:  # which tells what is converted, and need not be the current one
             views = _read([self._op], arrays, dtype, accuracy).views
+        if [(view.shape, view.dtype) for view in views] != [(view.shape, view.dtype) for view in old.inputs]:
+            raise ValueError("an array has another shape or type than when the plan was made: make another plan")
         mask = mask_view(where, views[0])
         if views[0].place != HOST:  # copies are made on the current stream
             queue_for(self.context, [view for view in (*old.outputs, *views, mask) if view is not None])
