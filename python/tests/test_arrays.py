@@ -4,6 +4,7 @@
 import array
 import ctypes
 import gc
+import struct
 import sys
 
 import numpy as np
@@ -268,6 +269,23 @@ def test_export_waits_for_other_streams(monkeypatch):
 
 
 # ---- the buffer protocol -------------------------------------------------------------------------
+
+
+def test_buffers_that_are_copied():
+    """Buffers of unaligned items, and strided ones where C order is needed."""
+    every = memoryview(array.array("d", range(10)))[::2]
+    places, cuts = array.array("q", [0, 3]), array.array("q", [0, 2, 5])
+    assert tally.take(every, places).tolist() == [0, 6]
+    assert tally.segment_reduce(every, cuts).tolist() == [2, 18]
+    assert [list(one) for one in tally.reduce_by_key(every[::-1], every)[:2]] == [[8, 6, 4, 2, 0], [0, 2, 4, 6, 8]]
+    assert tally.reduce_part("sum", every).value() == tally.Feed("sum", "float64").finish(every) == 20
+    unaligned = memoryview(bytearray(b"\1" + struct.pack("=dd", 3, 4)))[1:].cast("d")
+    assert tally.sum(unaligned) == 7
+    plan = tally.Plan("sum", unaligned)
+    unaligned[0] = 5
+    assert plan() == 9
+    with pytest.raises(ValueError, match="not aligned"):
+        tally.sum(np.ones((3, 2)), axis=0, out=unaligned)
 
 
 def test_buffers():

@@ -62,13 +62,4 @@ def view_of_buffer(x: Any) -> View:
     shape = tuple(buffer.shape[i] for i in axes)
     # Without strides the items lie in C order (arrays of ctypes).
     strides = tuple(buffer.strides[i] for i in axes) if buffer.strides else strides_of(shape, dtype.bytes)
-    view = View(
-        held,
-        buffer.buf or 0,
-        dtype,
-        shape,
-        strides,
-        BUFFER,
-        bool(buffer.readonly),
-    )
-    return view if view.is_aligned() else BUFFER.contiguous(view)
+    return View(held, buffer.buf or 0, dtype, shape, strides, BUFFER, bool(buffer.readonly))

@@ -242,6 +242,9 @@ class BufferKind(Kind):
     def convert(self, view: View, dtype: Dtype) -> Optional[View]:
         return fill(self.empty(view, view.shape, dtype), view)
 
+    def contiguous(self, view: View) -> View:
+        return fill(self.empty(view, view.shape, view.dtype), view)
+
     def finish(self, view: View) -> Any:
         if not view.shape:
             return python_scalar(ffi.from_buffer(view.owner), view.dtype)
