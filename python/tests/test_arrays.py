@@ -317,6 +317,21 @@ def test_buffers():
 # ---- other libraries, where they are installed ---------------------------------------------------
 
 
+def test_copies_keep_the_kind():
+    """Where items must lie in C order, the results of an array that does not are of its library."""
+    strict = pytest.importorskip("array_api_strict")
+    x = strict.asarray(np.arange(10.0))[::2]
+    places, flags = strict.asarray([0, 1, 5]), strict.asarray([True, False, True, False, False])
+    results = [
+        tally.take(x, places[:2]),
+        tally.scan("sum", x, flags=flags),
+        tally.segment_reduce(x, places),
+        *tally.reduce_by_key(x, x),
+    ]
+    assert {type(one) for one in results} == {type(x)}
+    assert [np.asarray(one).tolist() for one in results[:3]] == [[0, 2], [0, 2, 4, 10, 18], [0, 20]]
+
+
 def test_array_api_strict():
     strict = pytest.importorskip("array_api_strict")
     x = strict.reshape(strict.arange(6, dtype=strict.float32), (2, 3))

@@ -252,7 +252,19 @@ class Exported:
 # ---- kinds of arrays that DLPack brings ----------------------------------------------------------
 
 
-class NamespaceKind(Kind):
+class HandedKind(Kind):
+    """Arrays that NumPy copies in host memory. The results of a copy are of the array's own kind."""
+
+    def contiguous(self, view: View) -> View:
+        numpy = numpy_kind_if_here()
+        if numpy is None or view.place != HOST:
+            return super().contiguous(view)
+        made = numpy.contiguous(view)
+        made.kind = self
+        return made
+
+
+class NamespaceKind(HandedKind):
     """Arrays of a library with the array API: results are its namespace's arrays."""
 
     def __init__(self, namespace: Any) -> None:
@@ -286,17 +298,13 @@ class NamespaceKind(Kind):
         numpy.array_of(made)[...] = numpy.array_of(view).astype(numpy.dtype(dtype))
         return made
 
-    def contiguous(self, view: View) -> View:
-        numpy = numpy_kind_if_here()
-        return numpy.contiguous(view) if numpy and view.place == HOST else super().contiguous(view)
-
 
 #: types of 64 bits, and what JAX has instead of them unless it is told otherwise
 _NARROW = {"i64": BY_NAME["i32"], "u64": BY_NAME["u32"], "f64": BY_NAME["f32"], "c128": BY_NAME["c64"]}
 _X64 = 'jax.config.update("jax_enable_x64", True) gives it 64 bits'
 
 
-class JaxKind(Kind):
+class JaxKind(HandedKind):
     """JAX's arrays, which nobody may write to: results are written elsewhere and handed over."""
 
     name = "JAX array"
@@ -359,7 +367,3 @@ class JaxKind(Kind):
         if made is not None:
             made.kind = self
         return made
-
-    def contiguous(self, view: View) -> View:
-        numpy = numpy_kind_if_here()
-        return numpy.contiguous(view) if numpy and view.place == HOST else super().contiguous(view)
