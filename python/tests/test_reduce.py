@@ -248,6 +248,9 @@ def test_norms_and_pairs():
     half, large = np.array([1, 0, 3], "f2"), np.full(4, -(2**63) + 1)
     assert tally.vector_norm(half, ord=0) == 2 and tally.vector_norm(half, ord=0).dtype == np.float16
     assert tally.vector_norm(large, ord=1) == 2.0**65, "no sum modulo 2^64"
+    out = np.zeros(2)
+    truth = np.array([[True, False], [False, False]])
+    assert tally.vector_norm(truth, axis=1, ord=float("inf"), out=out) is out and out.tolist() == [1, 0]
     np.testing.assert_array_equal(tally.iamax(x, axis=1), np.abs(x).argmax(1))
     np.testing.assert_allclose(tally.dist2(x, y, axis=(1, 2)), ((x - y) ** 2).sum((1, 2)))
     np.testing.assert_allclose(tally.vecdot(x, y), (x * y).sum(-1))

@@ -69,7 +69,8 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: fl
     """The norm of the items along the axes: of order 2 without overflow or underflow; 1, infinity,
     -infinity or 0 (the number of nonzero items); of any other order p the sum of magnitudes to the
     power p, to the power 1 / p. Other orders than 2, and all but 1, infinity and 0 of real items,
-    copy the magnitudes; so does order 1 of integers of 64 bits. Integers give float64.
+    copy the magnitudes; so do order 1 of integers of 64 bits and infinity of bool. Integers give
+    float64.
 
     >>> import numpy, tally
     >>> float(tally.vector_norm(numpy.array([3e200, 0.0])))
@@ -90,6 +91,8 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: fl
             )
         return _norm_of_copy(x, axis, keepdims, ord)
     default = view.dtype if view.dtype.kind == "f" else BY_NAME["f64"]
+    if ord == float("inf") and view.dtype.kind == "b":  # whose amax is a bool, which becomes no float
+        view = converted(view, BY_NAME["u8"])
     if ord == 0 and view.dtype.name in ("f16", "bf16") and out is None:  # counts are not converted to these
         counts = reduce("norm", OPS["count_nonzero"], (view,), axis, keepdims, default=BY_NAME["f32"])
         return _as(counts, view.dtype)
