@@ -157,8 +157,8 @@ def _letters() -> "dict[str, Dtype]":
         "H ushort": "u16",
         "i intc": "i32",
         "I uintc": "u32",
-        "l": f"i{long}",
-        "L": f"u{long}",
+        "l long": f"i{long}",
+        "L ulong": f"u{long}",
         "q longlong p intp int": "i64",
         "Q ulonglong P uintp uint": "u64",
         "e half": "f16",
@@ -173,6 +173,8 @@ def _letters() -> "dict[str, Dtype]":
 #: by what a caller may write. "i8" is NumPy's int64 here and the library's int8 in BY_NAME
 BY_CODE = _codes()
 BY_LONG_NAME: "dict[str, Dtype]" = {d.long_name: d for d in DTYPES.values()}
+#: NumPy's classes that are not named as their items: before NumPy 2 that of bool too
+BY_LONG_NAME.update({"longlong": BY_NAME["i64"], "ulonglong": BY_NAME["u64"], "bool_": BY_NAME["bool"]})
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
