@@ -265,6 +265,8 @@ def test_on_devices():
                 whole.value(op=op, params={"limit": 1})
             with pytest.raises(ValueError):
                 whole.value(op=tally.Op(load="x", combine="a + b", identity="0"))
+            place, count = tally.reduce_part(["argmin", op], x[:0], params=own["params"]).value(**own)
+            assert place == -1 and place.dtype == np.int64 and count == 0, "as without a custom op"
 
 
 def test_pyopencl():

@@ -120,7 +120,7 @@ class Part:
         result = ffi.new("char[]", self._info.result_bytes)
         with plan as handle:
             check(lib.tally_part_value(handle, ffi.from_buffer(self.record), len(self.record), result))
-            places = desc.places() if handle == ffi.NULL else _places_of(handle)
+            places = desc.places() if handle == ffi.NULL else desc.places_of(handle)
         kind = numpy_kind_if_here() or BUFFER
         values = tuple((BUFFER if dtype.name == "bf16" else kind).scalar(result + at, dtype) for dtype, at in places)
         return values[0] if len(values) == 1 else values
@@ -194,14 +194,14 @@ class _Desc:
                 at += dtype.bytes
         return found
 
-
-def _places_of(plan: Any) -> "list[tuple[Dtype, int]]":
-    """The type and the byte of each value in a plan's result."""
-    found: "list[tuple[Dtype, int]]" = []
-    info = ffi.new("tally_result_info *")
-    while lib.tally_plan_result(plan, len(found), info):
-        found.append((DTYPES[info.dtype], info.offset))
-    return found
+    def places_of(self, plan: Any) -> "list[tuple[Dtype, int]]":
+        """The same of the plan of these ops, which knows the types of custom ones."""
+        found: "list[tuple[Dtype, int]]" = []
+        info = ffi.new("tally_result_info *")
+        while lib.tally_plan_result(plan, len(found), info):
+            is_count = self._terms[info.term].op in _COUNTS
+            found.append((_INT64 if is_count else DTYPES[info.dtype], info.offset))
+        return found
 
 
 def _term(op: AnyOp, items: Dtype, accuracy: str) -> Term:
