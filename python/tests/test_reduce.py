@@ -248,6 +248,7 @@ def test_norms_and_pairs():
     half, large = np.array([1, 0, 3], "f2"), np.full(4, -(2**63) + 1)
     assert tally.vector_norm(half, ord=0) == 2 and tally.vector_norm(half, ord=0).dtype == np.float16
     assert tally.vector_norm(large, ord=1) == 2.0**65, "no sum modulo 2^64"
+    assert tally.vector_norm(np.zeros((0, 3), "c8"), axis=0, ord=float("inf")).tolist() == [0, 0, 0], "as real items"
     out = np.zeros(2)
     truth = np.array([[True, False], [False, False]])
     assert tally.vector_norm(truth, axis=1, ord=float("inf"), out=out) is out and out.tolist() == [1, 0]

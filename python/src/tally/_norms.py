@@ -112,7 +112,7 @@ def _norm_of_copy(x: Any, axis: Axis, keepdims: bool, ord: float) -> Any:
         raise TypeError(f"norm of order {ord!r}: {type(x).__name__} has no abs(): give a NumPy array")
     magnitudes = view_of(abs(x))
     if ord in (float("inf"), float("-inf")):
-        return reduce(f"norm of order {ord}", OPS["max" if ord > 0 else "min"], (magnitudes,), axis, keepdims)
+        return reduce(f"norm of order {ord}", OPS["amax" if ord > 0 else "min"], (magnitudes,), axis, keepdims)
     if ord in (0, 1):
         return reduce("norm", OPS["sum" if ord else "count_nonzero"], (magnitudes,), axis, keepdims, default=wide)
     with quiet():
