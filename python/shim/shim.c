@@ -32,8 +32,8 @@ typedef struct array {
 
 tally_status tally_python_wrap(uintptr_t context, int memory, uintptr_t address, uint64_t bytes, tally_buffer **out) {
     tally_context *of = (tally_context *)context;
-    if (memory == TALLY_PYTHON_OPENCL) return tally_buffer_wrap_opencl(of, (struct _cl_mem *)address, out);
     if (memory == TALLY_PYTHON_COPIED || !bytes) return tally_buffer_create(of, bytes, out);
+    if (memory == TALLY_PYTHON_OPENCL) return tally_buffer_wrap_opencl(of, (struct _cl_mem *)address, out);
     if (memory == TALLY_PYTHON_CUDA) return tally_buffer_wrap_cuda(of, address, bytes, out);
     return tally_buffer_wrap_host(of, (const void *)address, bytes, out);
 }

@@ -410,3 +410,23 @@ def test_pyopencl():
         tally.sum(x, axis=1, out=x[:, 0])
     with pytest.raises(ValueError, match="overlaps an input: give memory"):
         tally.Plan("sum", x, axis=0, out=x[0])
+
+
+@pytest.fixture
+def opencl_queue():
+    """pyopencl's module of arrays, and a queue."""
+    opencl = pytest.importorskip("pyopencl")
+    pytest.importorskip("pyopencl.array")
+    if not any(device.backend == "opencl" for device in tally.devices()) or not opencl.get_platforms():
+        pytest.skip("no OpenCL device")
+    yield opencl.array, opencl.CommandQueue(opencl.Context([opencl.get_platforms()[0].get_devices()[0]]))
+
+
+def test_pyopencl_without_items(opencl_queue):
+    """Arrays without items have no cl_mem."""
+    array, queue = opencl_queue
+    x, places = array.zeros(queue, (0, 3), "float32"), array.zeros(queue, 2, "int64")
+    assert tally.sum(x, axis=0).get().tolist() == [0, 0, 0] and tally.sum(x).get() == 0
+    assert tally.sum(x, axis=1).shape == (0,) and tally.Plan("sum", x, axis=0)().get().tolist() == [0, 0, 0]
+    assert tally.segment_reduce(x.reshape(0), places).get().tolist() == [0]
+    assert tally.reduce_part("sum", x).value() == 0
