@@ -4,6 +4,7 @@
 import array
 import ctypes
 import gc
+import itertools
 import struct
 import sys
 
@@ -430,3 +431,12 @@ def test_pyopencl_without_items(opencl_queue):
     assert tally.sum(x, axis=1).shape == (0,) and tally.Plan("sum", x, axis=0)().get().tolist() == [0, 0, 0]
     assert tally.segment_reduce(x.reshape(0), places).get().tolist() == [0]
     assert tally.reduce_part("sum", x).value() == 0
+
+
+def test_pyopencl_initial(opencl_queue):
+    array, queue = opencl_queue
+    host = np.arange(1.0, 7, dtype="f4").reshape(2, 3)
+    x = array.to_device(queue, host)
+    for axis, function in itertools.product((0, 1), (tally.cumulative_sum, tally.cumulative_prod)):
+        same = function(host, axis=axis, include_initial=True)
+        assert function(x, axis=axis, include_initial=True).get().tobytes() == same.tobytes()

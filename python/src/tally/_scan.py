@@ -21,7 +21,7 @@ from tally._reduce import (
     written_by,
 )
 from tally._results import initial_bytes, output_of
-from tally._view import HOST, View, strides_of
+from tally._view import CUDA, HOST, OPENCL, View, strides_of
 
 #: the value before the first item
 _FIRST = {"sum": 0, "prod": 1}
@@ -90,13 +90,15 @@ def scan(
     shape = tuple(extent + (include_initial and i == at) for i, extent in enumerate(items.shape))
     full = (*shape, values) if values > 1 else shape
     output = output_of(items, full, written_by(term, items.dtype, wanted), wanted)
+    if include_initial and items.place == OPENCL:  # where pyopencl writes no values that have gaps
+        output.written.owner.fill(_FIRST[op])
     _run(work, items, at, output.written, shape, values, segments, flags is not None)
     output.settle()
     made = output.results
     if include_initial and made.place == HOST:
         _put_first(made, _FIRST[op], at)
     array = made.kind.finish(made)
-    if include_initial and made.place != HOST:
+    if include_initial and made.place == CUDA:
         first, where = _FIRST[op], (*(slice(None),) * at, 0)
         if hasattr(array, "at"):  # JAX's arrays are not written in place
             return array.at[where].set(first)
