@@ -440,3 +440,13 @@ def test_pyopencl_initial(opencl_queue):
     for axis, function in itertools.product((0, 1), (tally.cumulative_sum, tally.cumulative_prod)):
         same = function(host, axis=axis, include_initial=True)
         assert function(x, axis=axis, include_initial=True).get().tobytes() == same.tobytes()
+
+
+def test_pyopencl_indices(opencl_queue):
+    """What is computed with indices, which pyopencl's arrays are not, ends in an error that says so."""
+    array, queue = opencl_queue
+    x = array.to_device(queue, np.arange(3, dtype="f4"))
+    with pytest.raises(IndexError, match="is 9: x has 3 items"):
+        tally.take(x, array.to_device(queue, np.array([0, 9])))
+    with pytest.raises(TypeError, match="take is along axis 0, of rows of up to 16 bytes"):
+        tally.take(x.reshape(3, 1), array.to_device(queue, np.array([0, 0])), axis=1)

@@ -95,7 +95,9 @@ def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
     try:
         _move("gather", create, gather, item, view, index, made, n, None, 0)
     except IndexError as error:
-        if "] is -" in str(error) and not hasattr(indices, "__mod__"):
+        if "] is -" not in str(error):  # beyond the end
+            raise
+        if not hasattr(indices, "__mod__"):
             text = f"{error}; negative ones in a {index.kind.name} are not counted from the end: add {n}"
             raise IndexError(text) from None
         counted = _from_the_end(indices, index, n)
@@ -115,12 +117,12 @@ def _places(view: View, index: View, at: int, before: int, units: int) -> View:
     begin at (b * n + i) * units. IndexError for an index beyond an end, which would be a place in
     another row."""
     n = view.shape[at]
+    kind = (numpy_kind_if_here() or view.kind) if view.place == HOST else view.kind
+    counted, arange = kind.as_places(index)
     if index.size:
         low, high = (int(reduce(name, op_number(name), (index,), None, False)) for name in ("min", "max"))
         if low < -n or high >= n:
             raise IndexError(f"index {low if low < -n else high} is out of bounds for axis {at} with size {n}")
-    kind = (numpy_kind_if_here() or view.kind) if view.place == HOST else view.kind
-    counted, arange = kind.as_places(index)
     rows = arange(before)[:, None, None] * n + (counted.reshape((1, -1, 1)) % max(n, 1))
     return view_of(rows * units + arange(units))
 
