@@ -450,3 +450,13 @@ def test_pyopencl_indices(opencl_queue):
         tally.take(x, array.to_device(queue, np.array([0, 9])))
     with pytest.raises(TypeError, match="take is along axis 0, of rows of up to 16 bytes"):
         tally.take(x.reshape(3, 1), array.to_device(queue, np.array([0, 0])), axis=1)
+
+
+def test_pyopencl_masks(opencl_queue):
+    """A comparison gives int8."""
+    array, queue = opencl_queue
+    x = array.to_device(queue, np.arange(5, dtype="f4"))
+    assert tally.sum(x, where=x > 2).get() == 7
+    assert tally.scan("sum", x, flags=x > 2).get().tolist() == [0, 1, 3, 3, 4]
+    tally.put(x, array.to_device(queue, np.arange(5)), -x, where=x > 2)
+    assert x.get().tolist() == [0, 1, 2, -3, -4]

@@ -2,9 +2,10 @@
 """The functions of the array API and NumPy, over any array in place.
 
 `x` is an array of any shape and strides. `axis` is None for all axes, an int or a tuple, from -n to
-n - 1. `keepdims` keeps reduced axes with the extent 1. `where` is a mask of bool, repeated to x's
-shape. `out` is an array for the results, of their type and shape. A result is a scalar or an array
-of x's kind, on its device and stream. docs/python.md has the table of names and types.
+n - 1. `keepdims` keeps reduced axes with the extent 1. `where` is a mask of bool, int8 or uint8,
+repeated to x's shape. `out` is an array for the results, of their type and shape. A result is a
+scalar or an array of x's kind, on its device and stream. docs/python.md has the table of names and
+types.
 """
 
 from __future__ import annotations

@@ -120,6 +120,8 @@ BY_NAME: "dict[str, Dtype]" = {name: d for d in DTYPES.values() for name in (d.n
 BY_TYPESTR: "dict[str, Dtype]" = {d.typestr: d for d in DTYPES.values() if d.name != "bf16"}
 BY_DLPACK: "dict[tuple[int, int], Dtype]" = {(d.code, 8 * d.bytes): d for d in DTYPES.values()}
 BY_NUMBER = DTYPES
+#: types of masks; comparisons of OpenCL, and so pyopencl's, give int8
+MASKS = ("bool", "u8", "i8")
 #: buffers name their items by struct's letters; "l" and "L" have the platform's size
 BY_FORMAT: "dict[str, Dtype]" = {d.format: d for d in DTYPES.values() if d.format}
 BY_FORMAT.update(

@@ -10,7 +10,7 @@ from tally._arrays import view_of
 from tally._buffers import Buffers, in_order, struct
 from tally._dlpack import Exported
 from tally._engine import natural
-from tally._library import BY_NAME, Dtype, lib, op_number
+from tally._library import BY_NAME, MASKS, Dtype, lib, op_number
 from tally._reduce import as_read, default_result, reduce, reduced_axes, term_of, written_by
 from tally._results import output_of
 from tally._scan import _size
@@ -158,7 +158,7 @@ def put(x: Any, indices: Any, values: Any, /, *, where: Any = None, last: bool =
             f"put: values must be {index.size} items of type {to.dtype}, not {source.size} of {source.dtype}"
         )
     mask = None if where is None else in_order(view_of(where, "where"))
-    if mask is not None and (mask.dtype.name not in ("bool", "u8") or mask.size != index.size):
+    if mask is not None and (mask.dtype.name not in MASKS or mask.size != index.size):
         raise ValueError(f"put: where must be {index.size} items of bool")
     flags = int(lib.TALLY_SCATTER_LAST) if last else 0
     _move(

@@ -9,7 +9,7 @@ from typing import Any, Optional, Sequence, Union
 from tally._arrays import view_of
 from tally._context import context_of
 from tally._engine import Call, Term, natural, reduce_axes
-from tally._library import BY_NAME, DTYPES, AxisError, Dtype, check, dtype_of_name, ffi, lib, op_number
+from tally._library import BY_NAME, DTYPES, MASKS, AxisError, Dtype, check, dtype_of_name, ffi, lib, op_number
 from tally._results import initial_bytes, is_wider_float, output_of, output_view
 from tally._view import BUFFER, HOST, View, as_copy
 
@@ -152,7 +152,7 @@ def mask_view(where: Any, view: View) -> Optional[View]:
             where, int(ffi.cast("intptr_t", ffi.from_buffer(where))), BY_NAME["bool"], (), (), BUFFER
         ).broadcast(view.shape, "where")
     mask = view_of(where, "where")
-    if mask.dtype.name not in ("bool", "u8"):
+    if mask.dtype.name not in MASKS:
         raise TypeError(f"where has items of type {mask.dtype}: it must be a mask of bool")
     return mask.broadcast(view.shape, "where")
 

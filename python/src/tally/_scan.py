@@ -10,7 +10,7 @@ from tally._arrays import view_of
 from tally._buffers import Buffers, in_order, struct
 from tally._context import context_of
 from tally._engine import MOST_AXES, Term, natural
-from tally._library import AxisError, dtype_of_name, ffi, lib, op_number
+from tally._library import MASKS, AxisError, dtype_of_name, ffi, lib, op_number
 from tally._reduce import (
     as_read,
     axis_number,
@@ -121,7 +121,7 @@ def _check_segments(view: View, segments: Optional[View], are_flags: bool, both:
         return
     if len(view.shape) != 1:
         raise ValueError("scan: segments are of arrays of one axis: the array's axes are segments themselves")
-    if are_flags and (segments.dtype.name not in ("bool", "u8") or segments.shape != view.shape):
+    if are_flags and (segments.dtype.name not in MASKS or segments.shape != view.shape):
         raise ValueError(f"scan: flags must be {view.shape[0]} items of bool")
     if not are_flags and (segments.dtype.name not in ("i64", "u64") or len(segments.shape) != 1):
         raise TypeError("scan: offsets must be an array of int64 or uint64 of one axis")
