@@ -122,8 +122,7 @@ def test_take_and_put():
         tally.take(x, np.array([-11]))
     with pytest.raises(IndexError):
         tally.take(x, np.array([-1, 10]))
-    with pytest.raises(IndexError):
-        tally.take(memoryview(x), memoryview(np.array([-1])))
+    assert tally.take(memoryview(x), memoryview(np.array([-1, 2]))).tolist() == [9, 2], "as along another axis"
     with pytest.raises(TypeError, match="int32"):
         tally.take(x, np.array([1.0]))
     assert tally.take(x, np.array([], "i8")).shape == (0,)
@@ -155,6 +154,13 @@ def test_take_along_axes(data):
     for wrong in (-n - 1, n) if x.size else ():
         with pytest.raises(IndexError, match=str(wrong)):
             tally.take(x, np.array([wrong]), axis=axis)
+
+
+def test_take_of_more_items_than_the_type_of_the_indices_counts():
+    with tally.Context("host"):
+        x = np.zeros(2**31 + 5, "i1")  # of which few pages are touched
+        x[-1], x[5] = 7, 3
+        assert tally.take(x, np.array([-1, 5, -(2**31)], "i4")).tolist() == [7, 3, 3]
 
 
 def test_take_of_other_arrays():

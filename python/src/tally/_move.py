@@ -97,10 +97,10 @@ def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
     except IndexError as error:
         if "] is -" not in str(error):  # beyond the end
             raise
-        if not hasattr(indices, "__mod__"):
+        if not hasattr(indices, "__mod__") and (view.place != HOST or numpy_kind_if_here() is None):
             text = f"{error}; negative ones in a {index.kind.name} are not counted from the end: add {n}"
             raise IndexError(text) from None
-        counted = _from_the_end(indices, index, n)
+        counted = _from_the_end(indices, index, n, view)
         if counted is None:
             raise
         _move("gather", create, gather, item, view, counted, made, n, None, 0)
@@ -117,8 +117,7 @@ def _places(view: View, index: View, at: int, before: int, units: int) -> View:
     begin at (b * n + i) * units. IndexError for an index beyond an end, which would be a place in
     another row."""
     n = view.shape[at]
-    kind = (numpy_kind_if_here() or view.kind) if view.place == HOST else view.kind
-    counted, arange = kind.as_places(index)
+    counted, arange = _as_places(index, view)
     if index.size:
         low, high = (int(reduce(name, op_number(name), (index,), None, False)) for name in ("min", "max"))
         if low < -n or high >= n:
@@ -127,13 +126,23 @@ def _places(view: View, index: View, at: int, before: int, units: int) -> View:
     return view_of(rows * units + arange(units))
 
 
-def _from_the_end(indices: Any, index: View, n: int) -> Optional[View]:
+def _as_places(index: View, view: View) -> "tuple[Any, Any]":
+    """Indices of `view` as int64, a copy that is computed with, and its library's arange."""
+    kind = (numpy_kind_if_here() or view.kind) if view.place == HOST else view.kind
+    return kind.as_places(index)
+
+
+def _from_the_end(indices: Any, index: View, n: int, view: View) -> Optional[View]:
     """The places counted from 0 on, a copy, where none is negative after that or beyond the end.
     None: some are."""
     if index.dtype.kind != "i":
         return None
     low, high = (reduce(name, op_number(name), (index,), None, False) for name in ("min", "max"))
-    return in_order(view_of(indices % n)) if -n <= int(low) and int(high) < n else None
+    if int(low) < -n or int(high) >= n:
+        return None
+    has_n = n >> (8 * index.dtype.bytes - 1) == 0  # n is a number of the indices' type
+    places = indices if has_n and hasattr(indices, "__mod__") else _as_places(index, view)[0]
+    return in_order(view_of(places % n))
 
 
 def put(x: Any, indices: Any, values: Any, /, *, where: Any = None, last: bool = False) -> None:
