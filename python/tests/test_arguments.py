@@ -219,3 +219,18 @@ def test_values_of_no_items():
     assert tally.Feed("argmin", "float32").finish(x.astype("f4")).dtype == np.int64
     sums = tally.scan("sum", np.ones(4, "i4"), offsets=np.array([2, 0, 9]))
     assert sums.tolist() == [1, 2, 1, 2]
+
+
+def test_arguments_of_an_op():
+    """What is wrong is named."""
+    parts = {"load": "x", "combine": "a + b", "identity": "0"}
+    for error, text, given in (
+        (TypeError, "field 's': .* is not .dtype, identity, load, combine", {"fields": {"s": ("float32", "0")}}),
+        (TypeError, "lets: 'abcd' is not .name, part, dtype, value", {**parts, "lets": ["abcd"]}),
+        (ValueError, "'foo' is none of load, combine, finish", {**parts, "lets": [("t", "foo", "float32", "x")]}),
+        (TypeError, "limit='2' is no number", {**parts, "params": {"limit": "2"}}),
+    ):
+        with pytest.raises(error, match=text):
+            tally.Op(**given)
+    with pytest.raises(TypeError, match="ddof=None is no number"):
+        tally.reduce("var", np.ones(3), params={"ddof": None})

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Sequence
 
-from tally._library import Bound, c_text, check, dtype_of_name, ffi, lib
+from tally._library import Bound, c_text, check, dtype_of_name, ffi, lib, real_number
 
 _PARTS = {
     "load": int(lib.TALLY_PART_LOAD),
@@ -16,6 +16,13 @@ _PARTS = {
 
 def _number(dtype: Any) -> int:
     return 0 if dtype is None else dtype_of_name(dtype).number
+
+
+def _row(name: str, given: Any, members: str) -> "Sequence[Any]":
+    """A tuple of an argument, which has so many members. TypeError for another."""
+    if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != members.count(",") + 1:
+        raise TypeError(f"{name}: {given!r} is not ({members})")
+    return tuple(given)
 
 
 class _Texts:
@@ -33,7 +40,8 @@ class _Texts:
     def fields(self, fields: "Mapping[str, Sequence[Any]]") -> Any:
         """The fields of an accumulator."""
         made = ffi.new("tally_op_field[]", len(fields))
-        for to, (name, (dtype, identity, load, combine)) in zip(made, fields.items()):
+        for to, (name, given) in zip(made, fields.items()):
+            dtype, identity, load, combine = _row(f"field {name!r}", given, "dtype, identity, load, combine")
             to.name, to.type, to.identity = self(name), _number(dtype), self(str(identity))
             to.load, to.combine = self(load), self(combine)
         return made
@@ -41,7 +49,10 @@ class _Texts:
     def lets(self, lets: "Sequence[Sequence[Any]]") -> Any:
         """The temporaries."""
         made = ffi.new("tally_op_let[]", len(lets))
-        for to, (name, part, dtype, value) in zip(made, lets):
+        for to, given in zip(made, lets):
+            name, part, dtype, value = _row("lets", given, "name, part, dtype, value")
+            if part not in _PARTS:
+                raise ValueError(f"lets: the part {part!r} is none of {', '.join(_PARTS)}")
             to.name, to.part, to.type, to.value = self(name), _PARTS[part], _number(dtype), self(value)
         return made
 
@@ -86,7 +97,8 @@ class Op(Bound):
         lists = (
             texts.fields(fields or {}),
             ffi.new(
-                "tally_op_param[]", [{"name": texts(key), "value": float(one)} for key, one in (params or {}).items()]
+                "tally_op_param[]",
+                [{"name": texts(key), "value": real_number(key, one)} for key, one in (params or {}).items()],
             ),
             texts.lets(lets),
         )

@@ -21,7 +21,7 @@ from tally._engine import (
     same_place,
     settle,
 )
-from tally._library import DTYPES, Bound, Dtype, c_text, check, dtype_of_name, ffi, lib, op_number, text
+from tally._library import DTYPES, Bound, Dtype, c_text, check, dtype_of_name, ffi, lib, op_number, real_number, text
 from tally._op import Op
 from tally._reduce import (
     _COUNTS,
@@ -121,7 +121,7 @@ def _inputs(op: AnyOp, arrays: "Sequence[Any]") -> "list[View]":
 def _param(name: Any, value: Any) -> "tuple[bytes, float]":
     if not isinstance(name, str) or isinstance(value, str):
         raise TypeError(f"a parameter has a name and a number, not {name!r} and {value!r}")
-    return c_text(name), float(value)
+    return c_text(name), real_number(name, value)
 
 
 def _packed(params: Params) -> "tuple[tuple[bytes, float], ...]":
