@@ -457,6 +457,7 @@ def test_pyopencl_masks(opencl_queue):
     array, queue = opencl_queue
     x = array.to_device(queue, np.arange(5, dtype="f4"))
     assert tally.sum(x, where=x > 2).get() == 7
+    assert tally.sum(x, where=False).get() == 0 and tally.Plan("min", x, where=False)().get() == np.inf
     assert tally.scan("sum", x, flags=x > 2).get().tolist() == [0, 1, 3, 3, 4]
     tally.put(x, array.to_device(queue, np.arange(5)), -x, where=x > 2)
     assert x.get().tolist() == [0, 1, 2, -3, -4]

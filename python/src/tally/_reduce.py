@@ -142,16 +142,22 @@ def as_read(ops: "Sequence[int]", views: "Sequence[View]") -> "Sequence[View]":
     return views
 
 
+def _false(view: View) -> View:
+    """A mask of one item, False, where the array is: on a device `any` of no items."""
+    if view.place == HOST:
+        return BUFFER.empty(view, (), BY_NAME["bool"])  # of zeros
+    made = view.kind.empty(view, (), BY_NAME["bool"])
+    none = view.like((0,), (1,))
+    none.dtype = BY_NAME["bool"]
+    reduce_axes(Call((Term(op_number("any"), 0, 0, 0),), (none,), [1], None, None, (), (made,), 1))
+    return made
+
+
 def mask_view(where: Any, view: View) -> Optional[View]:
     """The mask, repeated to the array's shape. None for True."""
     if where is None or where is True:
         return None
-    if where is False:
-        where = bytearray(1)
-        return View(
-            where, int(ffi.cast("intptr_t", ffi.from_buffer(where))), BY_NAME["bool"], (), (), BUFFER
-        ).broadcast(view.shape, "where")
-    mask = view_of(where, "where")
+    mask = _false(view) if where is False else view_of(where, "where")
     if mask.dtype.name not in MASKS:
         raise TypeError(f"where has items of type {mask.dtype}: it must be a mask of bool")
     return mask.broadcast(view.shape, "where")
