@@ -20,7 +20,12 @@ MOST_STREAMS = 128
 
 @dataclass(frozen=True)
 class Device:
-    """A device, as its driver describes it."""
+    """A device, as its driver describes it.
+
+    >>> import tally
+    >>> tally.Context("host").device.select
+    'host:0'
+    """
 
     backend: str
     index: int
@@ -77,7 +82,12 @@ def devices() -> "List[Device]":
 
 
 def missing() -> "dict[str, str]":
-    """The backends without a device, and the devices that cannot be used, by "host:0", say; and why."""
+    """The backends without a device, and the devices that cannot be used, by "host:0", say; and why.
+
+    >>> import tally
+    >>> "host" in tally.missing()
+    False
+    """
     return {name: reason for name, device, reason in _found() if not device}
 
 
@@ -263,7 +273,13 @@ _lock = threading.Lock()
 
 
 def current() -> Context:
-    """The context that reduces host arrays."""
+    """The context that reduces host arrays.
+
+    >>> import tally
+    >>> with tally.Context("host"):
+    ...     tally.current().device.backend
+    'host'
+    """
     global _default
     inner = _current.get()
     if inner:
