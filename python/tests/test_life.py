@@ -329,7 +329,7 @@ def test_interrupts_at_any_place(context, monkeypatch):
     x = np.arange(60, dtype="f4").reshape(3, 20)
     plan = tally.Plan("max", x, axis=0)
     index = np.array([5, 0, 59])
-    producers = []
+    producers, buffers = [], [bytearray(80) for _ in range(50)]
 
     def one():
         producers.append(Producer(x))
@@ -337,6 +337,7 @@ def test_interrupts_at_any_place(context, monkeypatch):
         tally.sum(x, axis=1)
         tally.var(x, axis=1)
         tally.take(x.ravel(), index)
+        tally.sum(order.choice(buffers))
         plan()
 
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
@@ -346,8 +347,8 @@ def test_interrupts_at_any_place(context, monkeypatch):
         if armed[0] and frame.f_code is not Producer.delete.__code__:  # which counts in Python
             raise KeyboardInterrupt
 
-    one()
     order, caught = random.Random(4), 0
+    one()
     previous = signal.signal(signal.SIGALRM, raise_it)
     try:
         for _ in range(300):
@@ -369,5 +370,7 @@ def test_interrupts_at_any_place(context, monkeypatch):
     handed = [producer for producer in producers if getattr(producer, "capsule", None) is not None]
     taken = [p for p in handed if api.PyCapsule_IsValid(p.capsule, b"used_" + p.name)]
     assert len(taken) >= 50 and all(producer.deleted == 1 for producer in taken)
+    for buffer in buffers:
+        buffer.append(1)  # one that is still held could not grow
     assert tally.take(x.ravel(), index).tolist() == [5, 0, 59]
     assert len(context._queues) < 50

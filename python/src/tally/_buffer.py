@@ -7,7 +7,7 @@ import ctypes
 from typing import Any
 
 from tally._library import BY_FORMAT
-from tally._view import BUFFER, View, strides_of
+from tally._view import BUFFER, View
 
 
 class _Buffer(ctypes.Structure):
@@ -36,30 +36,23 @@ _release.argtypes = [ctypes.POINTER(_Buffer)]
 _release.restype = None
 
 
-class _Held:
-    """Holds a buffer until the view of it has gone."""
-
-    __slots__ = ("buffer",)
-
-    def __init__(self, x: Any) -> None:
-        self.buffer = _Buffer()
-        _get(x, ctypes.byref(self.buffer), _STRIDES | _FORMAT)
-
-    def __del__(self) -> None:
-        if self.buffer.buf is not None or self.buffer.len == 0:
-            _release(ctypes.byref(self.buffer))
+def _address_of(held: memoryview) -> int:
+    """The address of the first item, which a memoryview does not tell."""
+    buffer = _Buffer()
+    place = ctypes.byref(buffer)
+    try:  # a signal that Python raises as a call returns leaves no buffer behind
+        _get(held, place, _STRIDES | _FORMAT)
+        return buffer.buf or 0
+    finally:
+        _release(place)
 
 
 def view_of_buffer(x: Any) -> View:
-    """The view of an object with the buffer protocol."""
-    held = _Held(x)
-    buffer = held.buffer
-    letters = (buffer.format or b"B").decode().lstrip("@=<")
+    """The view of an object with the buffer protocol. A memoryview holds the buffer: it needs no
+    __del__, in which a signal could come."""
+    held = memoryview(x)
+    letters = held.format.lstrip("@=<")
     dtype = BY_FORMAT.get(letters)
-    if dtype is None or dtype.bytes != buffer.itemsize:
+    if dtype is None or dtype.bytes != held.itemsize:
         raise TypeError(f"a buffer of items '{letters}' is not reduced: convert the array first")
-    axes = range(buffer.ndim)
-    shape = tuple(buffer.shape[i] for i in axes)
-    # Without strides the items lie in C order (arrays of ctypes).
-    strides = tuple(buffer.strides[i] for i in axes) if buffer.strides else strides_of(shape, dtype.bytes)
-    return View(held, buffer.buf or 0, dtype, shape, strides, BUFFER, bool(buffer.readonly))
+    return View(held, _address_of(held), dtype, held.shape or (), held.strides or (), BUFFER, held.readonly)
