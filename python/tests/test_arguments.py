@@ -36,7 +36,8 @@ def test_names_of_types():
             tally.sum(np.ones(2, "f4"), dtype=name)
     for letter in "?bBhHiIlLqQpPefdFD":
         assert dtype_of_name(letter).long_name == np.dtype(letter).name == dtype_of_name("=" + letter).long_name
-    for name in "byte ubyte short ushort intc uintc longlong uintp long ulong half single double csingle cdouble int uint".split():
+    names = "byte ubyte short ushort intc uintc longlong uintp long ulong int uint half single double csingle cdouble"
+    for name in names.split():
         assert dtype_of_name(name).long_name == np.dtype(name).name, name
     for kind in (np.bool_, np.intc, np.longlong, np.ulonglong, np.half, np.csingle, np.double):
         assert dtype_of_name(kind).long_name == np.dtype(kind).name, kind
