@@ -201,6 +201,7 @@ void test_scan_usage(void **unused) {
         {"scan sum a b -o y.npy", {"one file", "2 are named"}, NULL, NULL},
         {"scan sum x", {"-o OUT.npy"}, NULL, NULL},
         {"scan sum x -o", {"-o needs an argument"}, NULL, NULL},
+        {"scan sum x -o -", {"-o -", "a file must be named"}, NULL, NULL},
         {"scan sum x --output", {"--output needs an argument"}, NULL, NULL},
         {"scan sum x -o y.npy --initial 3", {"--initial 3", "--exclusive"}, NULL, NULL},
         {"scan sum x -o y.npy --axis 0,1", {"--axis 0,1", "one axis"}, NULL, NULL},

@@ -91,6 +91,7 @@ cli_exit scan_understand(const cli_options *options, int count, char *const *ope
     if (count == 1) return cli_usage("scan %s: no file; - is standard input", operands[0]);
     if (count > 2) return cli_usage("scan %s: one file, and %d are named", operands[0], count - 1);
     if (!r->output) return cli_usage("scan %s: where the values go is missing: -o OUT.npy", operands[0]);
+    if (strcmp(r->output, "-") == 0) return cli_usage("-o -: a file must be named: scan writes no standard output");
     if (r->initial && !options->exclusive) return cli_usage("--initial %s: only with --exclusive", r->initial);
     r->path = operands[1];
     return CLI_DONE;
