@@ -291,7 +291,7 @@ static void await_scan(const char *name) {
  * stays. */
 void test_scan_interrupted(void **unused) {
     (void)unused;
-    static const int numbers[] = {SIGINT, SIGTERM, SIGQUIT};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGXCPU};
     static const float x[BLOCK];
     const double old[2] = {1, 2};
     need_device();

@@ -55,7 +55,7 @@ void progress_erase(void) {
 
 /* Signals that end the program, and their earlier handlers. A driver's compiler (LLVM in POCL) may
  * have installed some. */
-static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 static struct sigaction before[sizeof(endings) / sizeof(endings[0])];
 static void (*volatile cleaner)(void);
 
