@@ -248,9 +248,13 @@ npy_shape segments_file_shape(const segments *s) {
     return shape;
 }
 
-/* Opens the file of the values before they are computed: its path may be wrong. */
+/* Opens the file of the values before they are computed: its path may be wrong. So may the path of
+ * the keys, which is only tried: one file is written at a time. */
 static bool open_output(segments *s) {
-    const char *path = s->r->output;
+    const char *path = s->r->output, *keys = s->r->keys_out;
+    npy_writer trial;
+    if (keys && !npy_write_open(&trial, keys, s->by.dtype, 1)) return false;
+    if (keys) npy_write_abandon(&trial);
     return !path || npy_write_open(&s->to, path, s->o.values[0].dtype, segments_file_shape(s).dimensions);
 }
 
