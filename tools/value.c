@@ -156,23 +156,25 @@ static bool read_integer(tally_dtype dtype, const char *text, void *item) {
     return true;
 }
 
+/* Reads a part. Returns false for text that is no number, and for a finite number beyond the type:
+ * 1e400 is no infinity, nor is 1e39 as f32. */
+static bool read_part(tally_dtype part, const char *text, char **end, void *item) {
+    errno = 0;
+    const double number = strtod(text, end);
+    const bool is_finite = isfinite(number) || errno == ERANGE;
+    cli_part_store(part, number, item);
+    return *end != text && !(is_finite && isinf(cli_part_number(part, item)));
+}
+
 /* Reads X, and for complex types also X+Yj. */
 static bool read_number(tally_dtype dtype, const char *text, void *item) {
     const tally_dtype part = cli_part_dtype(dtype);
+    void *const imaginary = (char *)item + tally_dtype_bytes(part);
     char *end;
-    errno = 0;
-    const double re = strtod(text, &end);
-    double im = 0;
-    if (end == text) return false;
-    if (dtype != part && *end) {
-        const char *imaginary = end;
-        im = strtod(imaginary, &end);
-        if (end == imaginary || *end++ != 'j') return false;
-    }
-    if (*end || (errno == ERANGE && (isinf(re) || isinf(im)))) return false; /* 1e400 is no infinity */
-    cli_part_store(part, re, item);
-    if (dtype != part) cli_part_store(part, im, (char *)item + tally_dtype_bytes(part));
-    return true;
+    if (!read_part(part, text, &end, item)) return false;
+    if (*end && dtype != part) return read_part(part, end, &end, imaginary) && strcmp(end, "j") == 0;
+    if (dtype != part) cli_part_store(part, 0, imaginary);
+    return !*end;
 }
 
 /* Reads a truth value as cli_value_write prints it. */
