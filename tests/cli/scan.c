@@ -240,6 +240,7 @@ void test_scan_refused(void **unused) {
     static const bad_row rows[] = {
         {"scan sum missing.npy -o y.npy", {"missing.npy", "No such file"}, NULL, NULL},
         {"scan sum x.npy -o nowhere/y.npy", {"nowhere/y.npy", "No such file"}, NULL, NULL},
+        {"scan sum x.npy --output=", {"'': No such file"}, NULL, NULL},
         {"scan sum x.npy -o a_folder", {"a_folder", "directory"}, NULL, NULL},
         {"scan sum x.npy -o /dev/null", {"/dev/null", "no regular file"}, NULL, NULL},
         {"scan sum x.npy -o dangling.npy", {"dangling.npy", "a link to a file that is not there"}, NULL, NULL},

@@ -17,7 +17,7 @@
 #define SUFFIX ".tally-XXXXXX"
 
 static bool failed(const npy_writer *w, int error) {
-    cli_report("%s: %s", w->name, strerror(error));
+    cli_report("%s: %s", *w->name ? w->name : "''", strerror(error));
     return false;
 }
 
