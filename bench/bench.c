@@ -397,8 +397,7 @@ static int conclude(bench_run *run) {
     return failed;
 }
 
-int main(int argc, char **argv) {
-    restart_with_brief_spinning(argv);
+static int bench(int argc, char **argv) {
     bench_options options;
     const int wrong = options_parse(argc, argv, &options);
     if (wrong) return wrong - 1;
@@ -421,4 +420,17 @@ int main(int argc, char **argv) {
     free(run.results.results);
     free(run.results.compiles);
     return failed;
+}
+
+/* Returns the exit status: 1 if some output was not written. */
+static int flushed(int status) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    fprintf(stderr, "tally_bench: standard output: %s\n", errno ? strerror(errno) : "write error");
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    restart_with_brief_spinning(argv);
+    return flushed(bench(argc, argv));
 }

@@ -341,5 +341,12 @@ void test_bench_usage(void **unused) {
         if (r.code != rows[i].code || !strstr(r.err, rows[i].says))
             fail_msg("%s: exit code %d: %s", rows[i].words, r.code, r.err);
         if (r.code == 2 && count_lines(r.err) != 1) fail_msg("%s: not one line: %s", rows[i].words, r.err);
-    }
+    }}
+
+void test_bench_output(void **unused) {
+    (void)unused;
+    if (!has_bench()) test_skip("tally_bench is not here");
+    const result r = run(&(setup){.out = "/dev/full"}, "bench --help");
+    assert_int_equal(r.code, 1);
+    assert_string_equal(r.err, "tally_bench: standard output: No space left on device\n");
 }

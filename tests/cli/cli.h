@@ -116,6 +116,7 @@ void test_bench_grid(void **unused);
 void test_bench_grid_table(void **unused);
 void test_bench_grid_ends(void **unused);
 void test_bench_usage(void **unused);
+void test_bench_output(void **unused);
 void test_tune(void **unused);
 void test_tune_refused(void **unused);
 void test_bad_files(void **unused);

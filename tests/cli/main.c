@@ -139,6 +139,7 @@ static const struct CMUnitTest tests[] = {
     ON_HOST(test_bench_grid_table),
     ON_HOST(test_bench_grid_ends),
     cmocka_unit_test(test_bench_usage),
+    cmocka_unit_test(test_bench_output),
     cmocka_unit_test(test_tune),
     cmocka_unit_test(test_tune_refused),
 };
