@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "segments.h"
+#include "tools/print/plot.h"
 #include "tools/print/progress.h"
 #include "tools/print/units.h"
 
@@ -390,8 +391,11 @@ static int conclude(bench_run *run) {
     if (run->stopped)
         failed = 1, fprintf(stderr, "tally_bench: %s: %zu of %zu cells are measured\n", run->stopped, run->results.report_count,
                             run->results.compile_count);
-    if (run->failed_cases || (!run->cases && !options->bar && !run->stopped))
-        failed = 1, fprintf(stderr, "tally_bench: %d of %d cases failed\n", run->failed_cases, run->cases);
+    if (run->failed_cases) failed = 1, fprintf(stderr, "tally_bench: %d of %d cases failed\n", run->failed_cases, run->cases);
+    if (!run->cases && !run->failed_cases && !options->bar && !run->stopped)
+        failed = 1,
+        fprintf(stderr, "tally_bench: these options leave no case: scans have sum, min and max, operators are of some "
+                        "types, and cold items of reductions\n");
     if (options->bar) return bars_print(run->infos, run->device_count, &run->results, options->json) || failed;
     if (options->bits && bits_print(&run->results, options->json ? stderr : stdout)) failed = 1;
     return failed;
@@ -403,6 +407,8 @@ static int bench(int argc, char **argv) {
     if (wrong) return wrong - 1;
     static bench_run run;
     run.options = &options;
+    if (options.plot && !plot_can_write(options.plot))
+        return fprintf(stderr, "tally_bench: %s: %s\n", options.plot, strerror(errno)), 1;
     if (options.progress) progress_plain();
     if (options.grid) stop_prepare(options.seconds);
     const int unopened = options.select ? open_listed(&run, options.select) : 0;

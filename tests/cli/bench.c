@@ -332,14 +332,16 @@ void test_bench_usage(void **unused) {
         {"bench --ops all --bar", "a grid is of reductions", 2},
         {"bench --dtypes all --primitive scan", "a grid is of reductions", 2},
         {"bench --grid --cache cold", "a grid is of reductions", 2},
+        {"bench --peers none --primitive scan --ops mean --sizes 2^10", "leave no case: scans have sum", 1},
         {"bench --peers none --sizes 2^10 --plot no/x", "no/x", 1},
     };
     if (!has_bench()) test_skip("tally_bench is not here");
     for (size_t i = 0; i < COUNT(rows); i++) {
-        if (i + 1 == COUNT(rows) && !*device) continue;
+        if (i + 2 == COUNT(rows) && !*device) continue;
         const result r = run(NULL, rows[i].words);
         if (r.code != rows[i].code || !strstr(r.err, rows[i].says))
             fail_msg("%s: exit code %d: %s", rows[i].words, r.code, r.err);
+        if (i + 1 == COUNT(rows)) assert_string_equal(r.out, ""); /* before anything is measured */
         if (r.code == 2 && count_lines(r.err) != 1) fail_msg("%s: not one line: %s", rows[i].words, r.err);
     }}
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BOTTOM_MARGIN 24.0
 
@@ -32,6 +33,15 @@ static void put_escaped(FILE *file, const char *text) {
         else if (c >= ' ' && c != 127)
             fputc(c, file);
     }
+}
+
+bool plot_can_write(const char *file) {
+    const bool is_new = access(file, F_OK) != 0;
+    FILE *f = fopen(file, "ab");
+    if (!f) return false;
+    fclose(f);
+    if (is_new) unlink(file);
+    return true;
 }
 
 bool plot_end(plot *p, const char *file, const char *title) {

@@ -32,6 +32,9 @@ typedef struct plot_style {
 } plot_style;
 
 bool plot_begin(plot *p); /* returns false if memory is short */
+/* Tests that the file can be written before the work starts. Leaves no empty file. On failure
+ * returns false with errno set. */
+bool plot_can_write(const char *file);
 /* Writes the file and frees the plot. On failure returns false with errno set. */
 bool plot_end(plot *p, const char *file, const char *title);
 

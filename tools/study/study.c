@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
+
+#include "tools/print/plot.h"
 
 #define DEFAULT_N ((uint64_t)3 << 22) /* document 003's */
 #define DEFAULT_RUNS 15
@@ -142,17 +143,6 @@ static void print(const study_request *r, const study_device *devices, size_t co
     for (size_t i = 0; r->json && i < count; i++) study_print_json(r, &devices[i]);
 }
 
-/* Tests that the file can be written before the work starts. An interrupted run leaves no empty
- * file. */
-static bool can_write(const char *file) {
-    const bool is_new = file && access(file, F_OK) != 0;
-    FILE *f = file ? fopen(file, "ab") : NULL;
-    if (file && !f) return cli_report("%s: %s", file, strerror(errno)), false;
-    if (f) fclose(f);
-    if (is_new) unlink(file);
-    return true;
-}
-
 /* Tests that a device is present before others are measured. */
 static cli_exit try_device(const char *selection) {
     const cli_options options = {.backend = selection};
@@ -182,7 +172,10 @@ cli_exit cli_study(const cli_options *options, int count, char **operands) {
         at = end;
     }
     if (!copy) used = 1;
-    if (code == CLI_DONE && !can_write(request.plot)) code = CLI_FAILED;
+    if (code == CLI_DONE && request.plot && !plot_can_write(request.plot)) {
+        cli_report("%s: %s", request.plot, strerror(errno));
+        code = CLI_FAILED;
+    }
     for (size_t i = 0; i < used && code == CLI_DONE && used > 1; i++) code = try_device(selections[i]);
     for (size_t i = 0; i < used && code == CLI_DONE; i++) code = study_device_measure(&request, selections[i], &devices[i]);
     if (code == CLI_DONE) {
