@@ -56,6 +56,20 @@ foreach(mpi IN LISTS TALLY_MPIS)
                        PASS_REGULAR_EXPRESSION "on signal 9|SIGNAL: 9|EXIT CODE: 9")
 endforeach()
 
+# A program in C++ links libtally_mpi alone.
+find_program(TALLY_CXX NAMES $ENV{CXX} c++ g++ clang++ DOC "A C++ compiler, for the tests of the headers alone")
+file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/ranks.cc "#include <tally/mpi.h>\nint main() {\n    tally_mpi_destroy(NULL);\n}\n")
+foreach(mpi IN LISTS TALLY_MPIS)
+  if(NOT TALLY_CXX OR TALLY_SANITIZE)
+    break()
+  endif()
+  set(folders $<TARGET_PROPERTY:test_ranks_${mpi},INCLUDE_DIRECTORIES>)
+  add_test(NAME ranks-${mpi}-cxx COMMAND ${TALLY_CXX} -I$<JOIN:${folders},$<SEMICOLON>-I> ${CMAKE_CURRENT_BINARY_DIR}/ranks.cc
+                                         $<TARGET_FILE:tally_mpi_${mpi}> $<TARGET_FILE:tally> -o
+                                         ${CMAKE_CURRENT_BINARY_DIR}/ranks_${mpi}_cxx COMMAND_EXPAND_LISTS)
+  set_tests_properties(ranks-${mpi}-cxx PROPERTIES LABELS ranks)
+endforeach()
+
 # The program tally-mpi beside tally, on `host` but where a program is compiled.
 find_program(TALLY_PYTHON NAMES python3 DOC "Python 3, for the tests of the tree's form")
 foreach(mpi IN LISTS TALLY_MPIS)

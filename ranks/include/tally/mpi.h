@@ -20,6 +20,14 @@
 #ifndef TALLY_API_MPI_H
 #define TALLY_API_MPI_H
 
+/* MPI's own classes of C++ stay out: a program with them must link one more library of MPI. A
+ * program that uses them includes <mpi.h> first. */
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #include <tally/tally.h>
