@@ -159,10 +159,17 @@ static const option_row *find_option(const char *name) {
     return row;
 }
 
-/* Reports an unknown option, "--op=sum" included. */
+/* Reports an unknown option, "--op=sum" included, or the start of several ones. */
 static cli_exit unknown_option(const char *text) {
     cli_value name;
+    cli_names longer = {""};
     snprintf(name.text, sizeof(name.text), "%.*s", (int)strcspn(text, "="), text);
+    for (const option_row *o = option_table; o < option_table + OPTION_COUNT; o++) {
+        if (strncmp(o->name, name.text + strlen("--"), strlen(name.text) - strlen("--")) != 0) continue;
+        cli_add_name(&longer, "--");
+        strcat(longer.text, o->name); /* holds thousands of characters */
+    }
+    if (*longer.text) return cli_usage("%s starts several options: %s", name.text, longer.text);
     return cli_usage("unknown option %s; %s", text, cli_there_are(name.text, option_names(NULL)).text);
 }
 

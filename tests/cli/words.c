@@ -79,6 +79,7 @@ void test_guesses(void **unused) {
         {"reduec sum x", {"reduec", "did you mean reduce? there are devices, variants, "}, NULL, NULL},
         {"help stduy", {"stduy", "did you mean study? there are devices, "}, NULL, NULL},
         {"--jsno", {"--jsno", "did you mean --json? there are --backend, "}, NULL, NULL},
+        {"gather x --in=m", {"--in starts several options: --initial, --inputs, --index, --into"}, NULL, NULL},
         {"reduce sum x --dytpe=f32", {"--dytpe=f32", "did you mean --dtype? there are "}, NULL, NULL},
         {"reduce summ x", {"summ", "did you mean sum? there are sum, min"}, NULL, NULL},
         {"reduce SUM x", {"SUM", "did you mean sum? there are sum, min"}, NULL, NULL},
