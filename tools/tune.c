@@ -128,9 +128,9 @@ static FILE *open_old(const char *path) {
 /* Writes the new rows, then the rows of the old file that they do not replace. A temporary file is
  * renamed, so a reader sees the old or the new file. Lines that are not rows are dropped, because
  * one of them makes readers ignore the whole file. */
-static cli_exit write_file(tally_context *context, const char *dir, const char *rows) {
+static cli_exit write_file(const tuner *t, const char *rows) {
     char path[600], made[640], line[1024];
-    snprintf(path, sizeof(path), "%s/" FILE_NAME, dir);
+    snprintf(path, sizeof(path), "%s/" FILE_NAME, t->info.cache_dir);
     snprintf(made, sizeof(made), "%s.XXXXXX", path);
     const int fd = mkostemp(made, O_CLOEXEC);
     FILE *old = open_old(path), *file = fd < 0 ? NULL : fdopen(fd, "w");
@@ -138,11 +138,14 @@ static cli_exit write_file(tally_context *context, const char *dir, const char *
     if (good) fputs("# backend device ops item up_to group loads groups run; by tally tune, which keeps other rows\n", file);
     if (good) fputs(rows, file);
     while (good && old && fgets(line, sizeof(line), old))
-        if (line[0] != '#' && !is_replaced(line, rows) && !tally_context_set_tunings(context, line)) fputs(line, file);
+        if (line[0] != '#' && !is_replaced(line, rows) && !tally_context_set_tunings(t->context, line)) fputs(line, file);
     good = good && !ferror(file);
     if (old) fclose(old);
     if (file && fclose(file)) good = false;
-    if (good && !rename(made, path)) return printf("written to %s\n", path), CLI_DONE;
+    if (good && !rename(made, path)) {
+        if (!t->json) printf("written to %s\n", path);
+        return CLI_DONE;
+    }
     const int error = errno;
     unlink(made);
     return cli_report("%s: %s", path, strerror(error)), CLI_FAILED;
@@ -383,7 +386,7 @@ cli_exit cli_tune(const cli_options *options, int count, char **operands) {
     if (code == CLI_DONE) code = tune_all(&t, options);
     if (t.rows && fclose(t.rows) && code == CLI_DONE) code = (cli_report("out of memory"), CLI_FAILED);
     if (code == CLI_DONE && options->dry && !t.json) fputs(rows, stdout);
-    if (code == CLI_DONE && !options->dry) code = write_file(t.context, t.info.cache_dir, rows);
+    if (code == CLI_DONE && !options->dry) code = write_file(&t, rows);
     free(rows);
     close_tuner(&t);
     return code;

@@ -60,6 +60,7 @@ void test_tune(void **unused) {
     snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 2^11 --json", device);
     r = run(&how, words);
     assert_int_equal(r.code, 0);
+    assert_int_equal(count_lines(r.out), 1); /* objects alone */
     json_object *o = parse_line(&r, 0);
     assert_true(json_object_get_double(member(o, "microseconds")) > 0);
     json_object_put(o);
