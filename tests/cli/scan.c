@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,10 @@ void test_scan(void **unused) {
     write_file("none.raw", "", 0);
     must_run(NULL, "scan max --dtype i16 none.raw -o y.npy");
     must_hold("y.npy", own_descr('i', 2), "False", "(0,)", "", 0);
+    /* The longest name of a file leaves no room for the temporary name's ending. */
+    char longest[300];
+    snprintf(longest, sizeof(longest), "scan sum x.npy -o %0*d.npy", NAME_MAX - 4, 0);
+    must_run(NULL, longest);
 }
 
 void test_scan_options(void **unused) {

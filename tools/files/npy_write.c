@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,13 @@ static bool look_at(const npy_writer *w, mode_t *mode) {
     return true;
 }
 
+/* A name that leaves no room for the suffix is cut. */
 static bool open_temporary(npy_writer *w, mode_t mode) {
+    const char *slash = strrchr(w->place, '/'), *name = slash ? slash + 1 : w->place;
+    const size_t most = NAME_MAX - strlen(SUFFIX), length = strlen(name) < most ? strlen(name) : most;
     w->temporary = malloc(strlen(w->place) + sizeof(SUFFIX));
     if (!w->temporary) return failed(w, ENOMEM);
-    sprintf(w->temporary, "%s" SUFFIX, w->place);
+    sprintf(w->temporary, "%.*s" SUFFIX, (int)(name - w->place + (ptrdiff_t)length), w->place);
     w->fd = mkostemp(w->temporary, O_CLOEXEC);
     if (w->fd < 0) return failed(w, errno);
     under_way = w->temporary;
