@@ -149,6 +149,7 @@ void test_bad_moves(void **unused) {
     };
     static const bad_row files[] = {
         {"gather absent.npy --index i32.npy -o out.npy", {"absent.npy", "No such file"}, NULL, NULL},
+        {"gather numbers.npy --index numbers.raw -o out.npy", {"numbers.raw: not a .npy file\n"}, NULL, NULL},
         {"gather numbers.npy --index absent.npy -o out.npy", {"absent.npy", "No such file"}, NULL, NULL},
         {"gather numbers.npy --index doubles.npy -o out.npy", {"doubles.npy", "f64", "i32, u32, i64 or u64"}, NULL, NULL},
         {"gather numbers.npy --index bad.npy -o out.npy", {"bad.npy: map[1] is -1: in has 5 items"}, NULL, NULL},

@@ -428,7 +428,7 @@ void test_segments_refused(void **unused) {
          NULL},
         {"reduce sum --axis 0 --where x.npy x.npy", {"x.npy: its items are f64: a mask has bool, u8 or i8"}, NULL, NULL},
         {"reduce sum --axis 0 --where absent.npy x.npy", {"absent.npy", "No such file"}, NULL, NULL},
-        {"reduce sum --axis 0 --where raw.bin x.npy", {"raw.bin", "not a .npy file"}, NULL, NULL},
+        {"reduce sum --axis 0 --where raw.bin x.npy", {"raw.bin: not a .npy file\n"}, NULL, NULL},
         {"reduce sum --by keys.npy x.npy", {"x.npy and keys.npy: their shapes differ: (2, 3) and (6,)"}, NULL, NULL},
         {"reduce sum --by again.npy flat.npy -o old.npy --keys-out each.npy",
          {"again.npy: the key 2 comes again at item 4", "sort", "--each-run"},

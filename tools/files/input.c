@@ -167,6 +167,7 @@ static bool identify(input *in, const char *path, tally_dtype raw) {
         if ((named ? foreign_report_packed : foreign_report)(in->name, type, start, got)) return false;
     }
     if (named) return wrong(in, "not a .npy file, in spite of its name");
+    if (in->npy_only) return wrong(in, got ? "not a .npy file" : "empty: not a .npy file");
     if (raw == TALLY_DTYPE_DEFAULT) {
         cli_report("%s: %s: give the type of its items with --dtype (%s)", in->name, got ? "not a .npy file" : "empty",
                    cli_dtype_names().text);
@@ -178,7 +179,8 @@ static bool identify(input *in, const char *path, tally_dtype raw) {
 }
 
 bool input_open(input *in, const char *path, tally_dtype raw) {
-    *in = (input){.name = path, .fd = -1, .share = 1};
+    *in = (input){.name = path, .fd = -1, .share = 1, .npy_only = raw == INPUT_NPY_ONLY};
+    if (in->npy_only) raw = TALLY_DTYPE_DEFAULT;
     if (!open_file(in, path) || !identify(in, path, raw)) return input_close(in), false;
     /* The bytes that were read beyond the header are the start of the data. */
     if (!in->map && in->data_offset) in->held -= in->data_offset;

@@ -21,6 +21,7 @@
 #include "npy.h"
 
 #define INPUT_UNKNOWN UINT64_MAX
+#define INPUT_NPY_ONLY TALLY_DTYPE_END /* in place of a type */
 
 typedef struct input {
     const char *name; /* for messages: the path, or "-" */
@@ -30,6 +31,7 @@ typedef struct input {
     uint64_t n;        /* INPUT_UNKNOWN for a raw stream */
     npy_shape shape;   /* of a .npy file, in C order; others have no dimensions */
     bool is_npy;
+    bool npy_only;   /* no raw items are taken */
     bool is_fortran; /* items lie in another order than they are handed out */
     bool swapped;    /* the file has the other byte order */
     uint64_t done;   /* items handed out */
@@ -45,8 +47,8 @@ typedef struct input {
 } input;
 
 /* Opens a file; "-" is standard input. `raw` is the type given by --dtype. With TALLY_DTYPE_DEFAULT
- * the type comes from the .npy header. Reports an error in the file. At most GUARD_MAPS may be open
- * at a time. */
+ * the type comes from the .npy header. INPUT_NPY_ONLY does the same for a file that --dtype does
+ * not apply to. Reports an error in the file. At most GUARD_MAPS may be open at a time. */
 bool input_open(input *in, const char *path, tally_dtype raw);
 
 /* Checks the header, or the type of raw items, against the file's size, and sets `n` of a raw file.

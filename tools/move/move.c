@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/files/array.h"
+#include "tools/files/input.h"
 #include "tools/cli.h"
 #include "tools/files/shape.h"
 #include "tools/print/progress.h"
@@ -59,7 +60,7 @@ static bool fit(const char *path, const array *a, const char *other, const array
 
 static bool load_map(mover *m) {
     const cli_options *o = m->options;
-    if (!array_load(&m->map, o->index, TALLY_DTYPE_DEFAULT)) return false;
+    if (!array_load(&m->map, o->index, INPUT_NPY_ONLY)) return false;
     const tally_dtype t = m->map.dtype;
     if (t != TALLY_I32 && t != TALLY_U32 && t != TALLY_I64 && t != TALLY_U64) {
         cli_report("%s: its items are %s: a map has i32, u32, i64 or u64", o->index, tally_dtype_name(t));
@@ -71,7 +72,7 @@ static bool load_map(mover *m) {
 static bool load_stencil(mover *m) {
     const char *path = m->options->stencil;
     if (!path) return true;
-    if (!array_load(&m->stencil, path, TALLY_DTYPE_DEFAULT)) return false;
+    if (!array_load(&m->stencil, path, INPUT_NPY_ONLY)) return false;
     if (tally_dtype_bytes(m->stencil.dtype) != 1) {
         cli_report("%s: its items are %s: a stencil has bool, u8 or i8", path, tally_dtype_name(m->stencil.dtype));
         return false;
@@ -85,7 +86,7 @@ static bool make_out(mover *m) {
     const npy_shape flat = {.dimensions = 1, .lengths = {m->size}};
     if (!o->into && m->size != UINT64_MAX) return array_make(&m->out, m->in.dtype, &flat, m->size, o->output);
     if (!o->into) return array_make(&m->out, m->in.dtype, &like->shape, like->n, o->output);
-    if (!array_load(&m->out, o->into, TALLY_DTYPE_DEFAULT)) return false;
+    if (!array_load(&m->out, o->into, INPUT_NPY_ONLY)) return false;
     if (m->out.dtype != m->in.dtype) {
         cli_report("%s: its items are %s, but those of %s are %s", o->into, tally_dtype_name(m->out.dtype), m->file,
                    tally_dtype_name(m->in.dtype));

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/files/input.h"
 #include "tools/print/progress.h"
 
 /* Inputs of up to this size are reduced once before the clock starts, because some drivers (POCL)
@@ -47,7 +48,7 @@ static bool no_memory(const segments *s) {
 static bool open_mask(segments *s) {
     const char *path = s->r->where;
     if (!path) return true;
-    if (!array_open(&s->where, path, TALLY_DTYPE_DEFAULT, forms[s->r->form].any_order)) return false;
+    if (!array_open(&s->where, path, INPUT_NPY_ONLY, forms[s->r->form].any_order)) return false;
     if (tally_dtype_bytes(s->where.dtype) == 1) return true;
     cli_report("%s: its items are %s: a mask has bool, u8 or i8", path, tally_dtype_name(s->where.dtype));
     return false;
@@ -62,7 +63,7 @@ static bool open_files(segments *s) {
                    tally_dtype_name(s->in[k].dtype));
         return false;
     }
-    return open_mask(s) && (!r->by || array_open(&s->by, r->by, TALLY_DTYPE_DEFAULT, false));
+    return open_mask(s) && (!r->by || array_open(&s->by, r->by, INPUT_NPY_ONLY, false));
 }
 
 static uint64_t count_items(const segments *s) {
