@@ -12,3 +12,10 @@ endif()
 include(races/scan_threads.cmake)
 include(races/tree_threads.cmake)
 include(races/pool.cmake)
+
+# The shared library, closed while its threads are there.
+add_executable(unload races/unload.c)
+target_include_directories(unload PRIVATE ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(unload PRIVATE ${CMAKE_DL_LIBS})
+add_test(NAME unload COMMAND unload $<TARGET_FILE:tally>)
+set_tests_properties(unload PROPERTIES LABELS unit)
