@@ -142,12 +142,11 @@ static void list_features(tally_context *context, char *text, size_t size) {
 
 static void describe_tunings(tally_context *context, char *text, size_t size) {
     pthread_mutex_lock(&context->lock);
-    const size_t count = context->tunings.count;
-    pthread_mutex_unlock(&context->lock);
-    if (count)
-        snprintf(text, size, "%zu rows before the library's own", count);
+    if (context->tunings.count)
+        snprintf(text, size, "%zu rows before the library's own", context->tunings.count);
     else
         snprintf(text, size, "the library's own%s%s", context->tunings_note[0] ? ": " : "", context->tunings_note);
+    pthread_mutex_unlock(&context->lock);
 }
 
 tally_status tally_context_describe(tally_context *context, char *text, size_t size) {
