@@ -199,8 +199,8 @@ TALLY_API tally_status tally_context_describe(tally_context *context, char *text
  * takes the rows of the file tunings.txt in the cache's directory, which `tally tune` writes. Plans
  * made after the call use the new rows.
  *
- * Errors: E_ARGUMENT for NULL, and for a line that is no row: the text has its number, and nothing
- * is changed.
+ * Errors: E_ARGUMENT for NULL, and for a line that is no row: the text has its number. E_MEMORY.
+ * After an error nothing has changed.
  */
 TALLY_API tally_status tally_context_set_tunings(tally_context *context, const char *rows);
 

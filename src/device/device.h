@@ -93,8 +93,9 @@ typedef struct tally_tuning_query {
     bool runs;           /* the variant's groups own runs; false: chunks */
 } tally_tuning_query;
 
-/* Reads rows of the form that tunings.txt explains. Returns 0, or the number of the first line that
- * is no row; *out is then empty. */
+#define TALLY_NO_MEMORY SIZE_MAX
+/* Reads rows of the form that tunings.txt explains. Returns 0; the number of the first line that is
+ * no row; or TALLY_NO_MEMORY. *out is empty unless it returns 0. */
 size_t tally_tunings_parse(const char *text, tally_tunings *out);
 void tally_tunings_free(tally_tunings *tunings);
 /* Searches `own` (may be NULL), then the built-in rows. Returns the first row that matches the

@@ -67,13 +67,12 @@ size_t tally_tunings_parse(const char *text, tally_tunings *out) {
         const size_t length = strcspn(text, "\n"), skipped = strspn(text, " \t\r");
         next = text + length + (text[length] == '\n');
         if (skipped >= length || text[skipped] == '#') continue;
-        tally_tuning_row *rows =
-            length < sizeof(line) && out->count < MAX_ROWS ? realloc(out->rows, (out->count + 1) * sizeof(*rows)) : NULL;
-        if (rows) {
-            out->rows = rows;
-            snprintf(line, sizeof(line), "%.*s", (int)length, text);
-        }
-        if (!rows || !read_row(line, &rows[out->count])) return tally_tunings_free(out), number;
+        if (length >= sizeof(line) || out->count == MAX_ROWS) return tally_tunings_free(out), number;
+        tally_tuning_row *rows = realloc(out->rows, (out->count + 1) * sizeof(*rows));
+        if (!rows) return tally_tunings_free(out), TALLY_NO_MEMORY;
+        out->rows = rows;
+        snprintf(line, sizeof(line), "%.*s", (int)length, text);
+        if (!read_row(line, &rows[out->count])) return tally_tunings_free(out), number;
         out->count++;
     }
     return 0;
@@ -135,6 +134,7 @@ tally_status tally_context_set_tunings(tally_context *context, const char *rows)
     if (status) return TALLY_NAMED(status);
     tally_tunings parsed;
     const size_t wrong = tally_tunings_parse(rows, &parsed);
+    if (wrong == TALLY_NO_MEMORY) return TALLY_NAMED(tally_fail(TALLY_E_MEMORY, "out of memory"));
     if (wrong) return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "line %zu of rows is no tuning", wrong));
     pthread_mutex_lock(&context->lock);
     tally_tunings_free(&context->tunings);
@@ -159,8 +159,10 @@ void tally_tunings_load(tally_context *context) {
     const size_t bytes = text ? fread(text, 1, MAX_FILE_BYTES + 1, file) : 0;
     fclose(file);
     /* A bad file is no failure, so it sets a note and no error text. */
-    const size_t wrong = text && bytes <= MAX_FILE_BYTES ? tally_tunings_parse(text, &context->tunings) : 0;
-    if (wrong || bytes > MAX_FILE_BYTES)
+    const size_t wrong = !text ? TALLY_NO_MEMORY : bytes <= MAX_FILE_BYTES ? tally_tunings_parse(text, &context->tunings) : 0;
+    if (wrong == TALLY_NO_MEMORY)
+        snprintf(context->tunings_note, sizeof(context->tunings_note), "no memory for %s", TALLY_TUNINGS_FILE);
+    else if (wrong || bytes > MAX_FILE_BYTES)
         snprintf(context->tunings_note, sizeof(context->tunings_note),
                  wrong ? "line %zu of %s is no tuning" : "%zu bytes of %s are too many", wrong ? wrong : bytes,
                  TALLY_TUNINGS_FILE);
