@@ -90,59 +90,69 @@ static tally_status run_trial(tally_context *context, void *program, probe_run *
     return status;
 }
 
-/* Tells whether every thread of a feature's trial finds the right value, and has the cache keep the
+/* Finds whether every thread of a feature's trial finds the right value, and has the cache keep the
  * verdict. `status` is that of the making of the trial's program. If the trial fails for a reason
- * that may pass, nothing is kept and this context goes without the feature. */
-static bool try_program(tally_context *context, tally_key key, tally_status status, void *program) {
+ * that may pass, nothing is kept and this context goes without the feature. Errors: E_MEMORY. */
+static tally_status try_program(tally_context *context, tally_key key, tally_status status, void *program, bool *has) {
     probe_run run = {0};
     float verdicts[TALLY_TRIAL_THREADS] = {0};
     if (!status) status = run_trial(context, program, &run, verdicts);
     close_run(context, &run);
-    bool has = !status;
-    for (size_t i = 0; i < TALLY_TRIAL_THREADS; i++) has = has && verdicts[i] == 1;
-    if (!status || status == TALLY_E_BUILD) tally_cache_store(context->cache, key, has ? "y" : "n", 1);
-    return has;
+    *has = !status;
+    for (size_t i = 0; i < TALLY_TRIAL_THREADS; i++) *has = *has && verdicts[i] == 1;
+    if (!status || status == TALLY_E_BUILD) tally_cache_store(context->cache, key, *has ? "y" : "n", 1);
+    return status == TALLY_E_MEMORY ? status : TALLY_OK;
 }
 
-/* Tells whether the device has a feature. `with` is a program that has its trial; NULL: there is
- * none yet. */
-static bool has_feature(tally_context *context, size_t feature, void *with) {
+/* Finds whether the device has a feature. `with` is a program that has its trial; NULL: there is
+ * none yet. Errors: E_MEMORY. */
+static tally_status find_feature(tally_context *context, size_t feature, void *with, bool *has) {
     char *source;
-    if (tally_source_of_stem(context->backend, tally_features[feature].stem, TALLY_TRIAL_THREADS, "", &source)) return false;
+    tally_status status =
+        tally_source_of_stem(context->backend, tally_features[feature].stem, TALLY_TRIAL_THREADS, "", &source);
+    if (status) return status == TALLY_E_MEMORY ? status : TALLY_OK;
     const size_t source_bytes = strlen(source);
     const tally_key key = tally_cache_key(&context->info, source, source_bytes);
-    bool damaged = false, has = false;
+    bool damaged = false;
     size_t bytes = 0;
     char *verdict = tally_cache_load(context->cache, key, &bytes, &damaged);
     if (verdict) {
-        has = bytes == 1 && verdict[0] == 'y';
+        *has = bytes == 1 && verdict[0] == 'y';
     } else if (with) {
-        has = try_program(context, key, TALLY_OK, with);
+        status = try_program(context, key, TALLY_OK, with, has);
     } else {
         void *program = NULL;
         const tally_program_desc desc = {.form = TALLY_PROGRAM_SOURCE,
                                          .data = source,
                                          .bytes = source_bytes,
                                          .sub_groups = feature == TALLY_FEATURE_SUBGROUPS};
-        const tally_status status = tally_program_make(context, &desc, &program);
-        has = try_program(context, key, status, program);
+        const tally_status made = tally_program_make(context, &desc, &program);
+        status = try_program(context, key, made, program, has);
         if (program) context->backend->program_close(context->device, program);
     }
     context->damaged += damaged;
     free(verdict);
     free(source);
-    return has;
+    return status;
 }
 
-static void try_feature(tally_context *context, size_t feature, void *with) {
+/* A trial that finds no memory is tried again with the next plan. */
+static tally_status try_feature(tally_context *context, size_t feature, void *with) {
     const bool is_for_class = tally_features[feature].classes & 1u << context->info.device_class;
+    bool has = false;
+    const tally_status status = is_for_class ? find_feature(context, feature, with, &has) : TALLY_OK;
+    if (status) return status;
     context->tried |= 1u << feature;
-    if (is_for_class && has_feature(context, feature, with)) context->features |= 1u << feature;
+    if (has) context->features |= 1u << feature;
+    return TALLY_OK;
 }
 
-void tally_try_features(tally_context *context, unsigned features) {
-    for (size_t i = 0; i < TALLY_FEATURE_END; i++)
-        if (!(context->tried & 1u << i) && (tally_features[i].always || features & 1u << i)) try_feature(context, i, NULL);
+tally_status tally_try_features(tally_context *context, unsigned features) {
+    tally_status status = TALLY_OK;
+    for (size_t i = 0; i < TALLY_FEATURE_END && !status; i++)
+        if (!(context->tried & 1u << i) && (tally_features[i].always || features & 1u << i))
+            status = try_feature(context, i, NULL);
+    return status;
 }
 
 /* ---- the self-test --------------------------------------------------------------------------- */
@@ -173,7 +183,8 @@ static tally_status run_probe(tally_context *context, const char *source, unsign
     if (!status) status = execute(context, program, &run, out, state);
     close_run(context, &run);
     if (!status) status = judge(context, out, state);
-    if (!status && with_order && features & 1u << TALLY_FEATURE_ORDER) try_feature(context, TALLY_FEATURE_ORDER, program);
+    if (!status && with_order && features & 1u << TALLY_FEATURE_ORDER)
+        status = try_feature(context, TALLY_FEATURE_ORDER, program);
     if (program) context->backend->program_close(context->device, program);
     return status;
 }

@@ -124,8 +124,7 @@ static tally_status find(tally_context *context, const tally_program_desc *sourc
 static tally_status probe(tally_context *context, unsigned features) {
     const tally_status status = context->probed ? TALLY_OK : tally_probe(context, features);
     context->probed = !status;
-    if (!status) tally_try_features(context, features);
-    return status;
+    return status ? status : tally_try_features(context, features);
 }
 
 tally_status tally_context_probe(tally_context *context, unsigned features) {

@@ -53,11 +53,11 @@ enum { TALLY_PROBE_THREADS = 1, TALLY_TRIAL_THREADS = 64 };
 
 /* Runs the self-test of the context's device. Tries ORDER beside it if it is among `features` and
  * the self-test is compiled. The caller holds the context's lock. Errors: E_UNSUPPORTED with the
- * reason. */
+ * reason; E_MEMORY. */
 tally_status tally_probe(tally_context *context, unsigned features);
 /* Tries those of `features`, bits 1 << feature, that the context has not tried yet, where the
- * device's class may have them. The caller holds the context's lock. */
-void tally_try_features(tally_context *context, unsigned features);
+ * device's class may have them. The caller holds the context's lock. Errors: E_MEMORY. */
+tally_status tally_try_features(tally_context *context, unsigned features);
 
 /* ---- program.c ------------------------------------------------------------------------------- */
 
