@@ -372,21 +372,47 @@ static tally_status write_stem(FILE *file, const tally_backend *backend, const c
     return TALLY_OK;
 }
 
+/* A text that grows. open_memstream would lose what finds no memory, and report no error. */
+typedef struct growing_text {
+    char *at;
+    size_t bytes, room;
+    bool failed;
+} growing_text;
+
+static ssize_t grow(void *cookie, const char *from, size_t bytes) {
+    growing_text *text = cookie;
+    const size_t needed = text->bytes + bytes + 1;
+    if (needed > text->room) {
+        char *more = text->failed ? NULL : realloc(text->at, 2 * needed);
+        text->failed = !more;
+        if (!more) return 0;
+        text->at = more;
+        text->room = 2 * needed;
+    }
+    memcpy(text->at + text->bytes, from, bytes);
+    text->bytes += bytes;
+    text->at[text->bytes] = 0;
+    return (ssize_t)bytes;
+}
+
 tally_status tally_source_create(const tally_backend *backend, unsigned features, const tally_terms *terms,
                                  const tally_recipe *recipe, char **text, size_t *bytes) {
-    FILE *file = open_memstream(text, bytes);
+    growing_text whole = {NULL};
+    FILE *file = fopencookie(&whole, "w", (cookie_io_functions_t){.write = grow});
     if (!file) return tally_fail(TALLY_E_MEMORY, "out of memory");
     fprintf(file, "#define GROUP %u\n%s", recipe->group_threads, recipe->defines);
     tally_status status = write_stem(file, backend, recipe->variant, "prelude");
     if (!status) write_specialised(file, features, terms, recipe);
     for (size_t i = 0; i < recipe->stem_count && !status; i++)
         status = write_stem(file, backend, recipe->variant, recipe->stems[i]);
-    const bool failed = ferror(file);
-    if ((fclose(file) || failed) && !status) status = tally_fail(TALLY_E_MEMORY, "out of memory");
-    if (!status) return TALLY_OK;
-    free(*text);
-    *text = NULL;
-    return status;
+    if ((fclose(file) || whole.failed) && !status) status = tally_fail(TALLY_E_MEMORY, "out of memory");
+    if (status) {
+        free(whole.at);
+        return status;
+    }
+    *text = whole.at;
+    *bytes = whole.bytes;
+    return TALLY_OK;
 }
 
 tally_status tally_source_of_stem(const tally_backend *backend, const char *stem, uint32_t group_threads, const char *defines,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory on the stub: sizes beyond the device, plans without max_n, arrays without an address. */
+/* Memory: sizes beyond the device, plans without max_n, arrays without an address, on the stub; and
+ * allocations that fail. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core.h"
@@ -159,11 +161,108 @@ static void test_default_of_scans(void **unused) {
         }
 }
 
+/* ---- allocations that fail ------------------------------------------------------------------- */
+
+/* The linker puts __wrap_malloc in the place of malloc, and so on. */
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+
+static int calls_left; /* until the call that fails; 0: none fails */
+
+static int fails(void) {
+    return calls_left > 0 && --calls_left == 0;
+}
+
+void *__wrap_malloc(size_t bytes) {
+    return fails() ? NULL : __real_malloc(bytes);
+}
+void *__wrap_calloc(size_t count, size_t bytes) {
+    return fails() ? NULL : __real_calloc(count, bytes);
+}
+void *__wrap_realloc(void *memory, size_t bytes) {
+    return fails() ? NULL : __real_realloc(memory, bytes);
+}
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
+    return fails() ? NULL : __real_aligned_alloc(alignment, bytes);
+}
+
+static tally_status end(tally_status status, tally_plan *const *plan) {
+    tally_plan_destroy(*plan);
+    return status;
+}
+
+static tally_status reduce(tally_context *context) {
+    static const tally_term_desc terms[] = {{.op = TALLY_SUM}, {.op = TALLY_VAR}};
+    const tally_reduce_desc desc = {.size = sizeof desc, .in = TALLY_F32, .max_n = 100000, .terms = terms, .term_count = 2};
+    tally_plan *plan = NULL;
+    return end(tally_plan_create(context, &desc, &plan), &plan);
+}
+
+static tally_status scan(tally_context *context) {
+    const tally_scan_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 100000};
+    tally_plan *plan = NULL;
+    return end(tally_scan_plan_create(context, &desc, &plan), &plan);
+}
+
+static tally_status segments(tally_context *context) {
+    const tally_segments_desc desc = {
+        .size = sizeof desc, .by = TALLY_BY_OFFSETS, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 100000};
+    tally_plan *plan = NULL;
+    return end(tally_segments_plan_create(context, &desc, &plan), &plan);
+}
+
+static tally_status gather(tally_context *context) {
+    const tally_move_desc desc = {.size = sizeof desc, .item_bytes = 4, .map = TALLY_U32, .max_n = 1000};
+    tally_plan *plan = NULL;
+    return end(tally_gather_plan_create(context, &desc, &plan), &plan);
+}
+
+static tally_status host_array(tally_context *context) {
+    static const float items[] = {1, 2, 3};
+    static const void *const inputs[] = {items};
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .variant = "auto"};
+    float sum = 0;
+    const tally_status status = tally_reduce_host_inputs(context, &desc, inputs, 3, &sum);
+    if (!status) assert_true(sum == 6);
+    return status;
+}
+
+static tally_status tunings(tally_context *context) {
+    return tally_context_set_tunings(context, "* * * * * 32 8 - -\n* * sum * * 64 8 - -\n");
+}
+
+/* Lets each allocation of a call on `host` fail in turn, each in a new context. The call says so,
+ * and the same call succeeds afterwards. */
+static void test_each_allocation(void **unused) {
+    (void)unused;
+    static tally_status (*const calls[])(tally_context *) = {reduce, scan, segments, gather, host_array, tunings};
+    for (size_t c = 0; c < TALLY_ARRAY_LENGTH(calls); c++)
+        for (int at = 1, has_failed = 1; has_failed; at++) {
+            tally_context *context;
+            MUST(tally_context_create("host", &context));
+            calls_left = at;
+            const tally_status status = calls[c](context);
+            has_failed = calls_left == 0;
+            calls_left = 0;
+            if (status && status != TALLY_E_MEMORY)
+                fail_msg("call %zu, allocation %d: %s, should be E_MEMORY", c, at, tally_last_error());
+            MUST(calls[c](context));
+            tally_context_destroy(context);
+        }
+}
+
 const core_test memory_tests[] = {
     {"memory: beyond the device", test_too_much},
     {"memory: an empty array", test_wrapped_nothing},
     {"memory: reductions without max_n", test_default_of_reductions},
     {"memory: a workspace beyond the device", test_workspace_beyond_memory},
     {"memory: scans without max_n", test_default_of_scans},
+    {"memory: each allocation fails", test_each_allocation},
     {NULL, NULL},
 };
