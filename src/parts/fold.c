@@ -3,6 +3,7 @@
  * floating-point environment that the programs need. Custom ops are folded by their plan's
  * device. */
 #include <fenv.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "parts/parts.h"
@@ -45,16 +46,20 @@ void tally_part_clean(const tally_part_folder *folder, void *acc) {
 
 /* ---- on the host ----------------------------------------------------------------------------- */
 
-/* Folds items that the program takes as another type, a chunk at a time. */
-static void fold_converted(const tally_part_folder *f, uint32_t t, const void *const *items, uint64_t base, uint64_t n,
-                           unsigned char *acc) {
+/* Folds items that the program takes as another type, a chunk at a time. Chunks of two inputs take
+ * 128 KiB, too much for the stacks of some threads. */
+static tally_status fold_converted(const tally_part_folder *f, uint32_t t, const void *const *items, uint64_t base, uint64_t n,
+                                   unsigned char *acc) {
     const tally_host_program *program = f->programs[t];
     const tally_dtype from = f->terms->in, to = f->in[t];
     const uint32_t parts = tally_dtype_kind(from) == TALLY_KIND_COMPLEX ? 2 : 1;
     const tally_dtype from_part = parts == 2 ? TALLY_F32 : from, to_part = parts == 2 ? TALLY_F64 : to;
     const uint64_t from_bytes = tally_dtype_bytes(from_part), to_bytes = tally_dtype_bytes(to_part);
-    _Alignas(64) unsigned char chunk[TALLY_MAX_INPUTS][TALLY_CHUNK_ITEMS * 16];
-    const void *const converted[TALLY_MAX_INPUTS] = {chunk[0], chunk[1], chunk[2], chunk[3]};
+    const uint64_t chunk_bytes = TALLY_CHUNK_ITEMS * parts * to_bytes;
+    unsigned char *chunks = aligned_alloc(64, program->inputs * chunk_bytes);
+    if (!chunks) return tally_fail(TALLY_E_MEMORY, "out of memory");
+    const void *converted[TALLY_MAX_INPUTS];
+    for (uint32_t k = 0; k < program->inputs; k++) converted[k] = chunks + k * chunk_bytes;
     tally_host_counter counter;
     counter.count = 0;
     for (uint64_t at = 0; at < n; at += TALLY_CHUNK_ITEMS) {
@@ -62,23 +67,28 @@ static void fold_converted(const tally_part_folder *f, uint32_t t, const void *c
         for (uint32_t k = 0; k < program->inputs; k++)
             for (uint64_t i = 0; i < count * parts; i++)
                 tally_value_convert(from_part, (const unsigned char *)items[k] + (at * parts + i) * from_bytes, to_part,
-                                    chunk[k] + i * to_bytes);
+                                    chunks + k * chunk_bytes + i * to_bytes);
         program->fold(converted, f->params + f->param_offset[t], base + at, count, false, acc);
         tally_host_push(program, &counter, acc);
     }
     tally_host_total(program, &counter, acc);
+    free(chunks);
+    return TALLY_OK;
 }
 
-static void fold_here(const tally_part_folder *f, const void *const *items, uint64_t base, uint64_t n, unsigned char *acc) {
+static tally_status fold_here(const tally_part_folder *f, const void *const *items, uint64_t base, uint64_t n,
+                              unsigned char *acc) {
     _Alignas(64) unsigned char own[TALLY_HOST_ACC_BYTES];
-    for (uint32_t t = 0; t < f->terms->count; t++) {
+    tally_status status = TALLY_OK;
+    for (uint32_t t = 0; t < f->terms->count && !status; t++) {
         const tally_term *term = &f->terms->list[t];
         if (f->in[t] == f->terms->in)
             tally_host_fold(f->programs[t], items, f->params + f->param_offset[t], base, n, f->threads, own);
         else
-            fold_converted(f, t, items, base, n, own);
-        memcpy(acc + term->acc_offset, own, f->programs[t]->acc_bytes);
+            status = fold_converted(f, t, items, base, n, own);
+        if (!status) memcpy(acc + term->acc_offset, own, f->programs[t]->acc_bytes);
     }
+    return status;
 }
 
 static void combine_here(const tally_part_folder *f, unsigned char *left, const unsigned char *right) {
@@ -164,7 +174,7 @@ tally_status tally_part_fold(const tally_part_folder *folder, const void *const 
         fenv_t caller;
         fegetenv(&caller);
         fesetenv(FE_DFL_ENV);
-        fold_here(folder, items, base, n, acc);
+        status = fold_here(folder, items, base, n, acc);
         fesetenv(&caller);
     }
     if (!status) tally_part_clean(folder, acc);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory: sizes beyond the device, plans without max_n, arrays without an address, on the stub; and
- * allocations that fail. */
+/* Memory: sizes beyond the device, plans without max_n, arrays without an address, on the stub;
+ * allocations that fail; small stacks. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core.h"
+#include "parts/parts.h"
 #include "scan/scan.h"
 
 /* ---- sizes beyond the device ----------------------------------------------------------------- */
@@ -257,6 +259,57 @@ static void test_each_allocation(void **unused) {
         }
 }
 
+/* ---- small stacks ---------------------------------------------------------------------------- */
+
+#define PART_ITEMS 100
+#define RECORD_BYTES 4096
+
+typedef struct record {
+    unsigned char at[RECORD_BYTES];
+    uint64_t bytes;
+} record;
+
+static void *join_two(void *opaque) {
+    record *r = opaque;
+    const void *const parts[] = {r[0].at, r[1].at};
+    const uint64_t bytes[] = {r[0].bytes, r[1].bytes};
+    return tally_part_join(NULL, parts, bytes, 2, r[2].at, RECORD_BYTES, &r[2].bytes) ? r : NULL;
+}
+
+/* A join that converts items needs less stack than threads have by default on musl: 128 KiB. */
+static void test_small_stack(void **unused) {
+    (void)unused;
+    static const float items[PART_ITEMS];
+    static record records[3];
+    const tally_reduce_desc desc = {.size = sizeof desc, .op = TALLY_SUM, .in = TALLY_F32, .acc = TALLY_F64, .max_n = 1000};
+    tally_context *context;
+    tally_plan *plan;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    void *failed = NULL;
+    MUST(tally_context_create("stub:alpha", &context));
+    MUST(tally_plan_create(context, &desc, &plan));
+    for (uint64_t i = 0; i < 2; i++) {
+        const tally_part_host_args args = {.size = sizeof args,
+                                           .items = {items},
+                                           .first = i * PART_ITEMS,
+                                           .n = PART_ITEMS,
+                                           .total = 2 * PART_ITEMS,
+                                           .out = records[i].at,
+                                           .out_bytes = RECORD_BYTES};
+        MUST(tally_reduce_part_host(plan, &args, &records[i].bytes));
+    }
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 128 * 1024);
+    assert_int_equal(pthread_create(&thread, &attributes, join_two, records), 0);
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    pthread_attr_destroy(&attributes);
+    assert_null(failed);
+    tally_plan_destroy(plan);
+    tally_context_destroy(context);
+    SOUND();
+}
+
 const core_test memory_tests[] = {
     {"memory: beyond the device", test_too_much},
     {"memory: an empty array", test_wrapped_nothing},
@@ -264,5 +317,6 @@ const core_test memory_tests[] = {
     {"memory: a workspace beyond the device", test_workspace_beyond_memory},
     {"memory: scans without max_n", test_default_of_scans},
     {"memory: each allocation fails", test_each_allocation},
+    {"memory: a small stack", test_small_stack},
     {NULL, NULL},
 };
