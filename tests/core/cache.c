@@ -193,8 +193,31 @@ static void test_limit(void **unused) {
     SOUND();
 }
 
+/* A path without a root is of the directory where the context was made. */
+static void test_relative(void **unused) {
+    (void)unused;
+    char before[400], here[400], dir[800];
+    tally_context *context;
+    tally_plan *plan;
+    assert_non_null(getcwd(before, sizeof before));
+    folder_make(here, sizeof here);
+    setenv("TALLY_CACHE_DIR", "own", 1);
+    assert_int_equal(chdir(here), 0);
+    MUST(tally_context_create("stub:alpha", &context));
+    assert_int_equal(chdir(before), 0);
+    MUST(tally_plan_create(context, &side_desc, &plan));
+    snprintf(dir, sizeof dir, "%s/own", here);
+    assert_string_equal(context->cache_dir, dir);
+    assert_int_equal(find_places(dir).count, ENTRIES);
+    tally_plan_destroy(plan);
+    tally_context_destroy(context);
+    setenv("TALLY_CACHE_DIR", "off", 1);
+    folder_remove(here);
+}
+
 const core_test cache_tests[] = {{"cache: no regular file in an entry's place", test_entries},
                                  {"cache: no regular file in the tunings' place", test_tunings},
                                  {"cache: a folder of an odd name", test_name},
+                                 {"cache: a relative path", test_relative},
                                  {"cache: files that may not be written", test_limit},
                                  {NULL, NULL}};
