@@ -55,7 +55,8 @@ static void find_line_name(const char *log, const char *text, size_t bytes, char
     snprintf(name, name_bytes, "%.*s: ", (int)strcspn(before, "\"\n"), before);
 }
 
-/* All that POCL says where its compiler had no complaint: it could not write its files, say. */
+/* All that POCL says where its compiler had no complaint: it could not write its files, say. That
+ * tells nothing of the program, so no verdict on a feature is kept (probe.c). */
 #define POCL_FAILED "failed to build the program"
 
 static tally_status build_failed(cl_program program, cl_device_id device, cl_int error, const char *text, size_t text_bytes) {
@@ -69,10 +70,11 @@ static tally_status build_failed(cl_program program, cl_device_id device, cl_int
     if (log) find_line_name(log, text, text_bytes, name, sizeof(name));
     const bool is_bare = log && strstr(log, POCL_FAILED) && !strstr(log, "error:");
     for (size_t end = log ? strlen(log) : 0; end && log[end - 1] == '\n'; end--) log[end - 1] = 0;
-    tally_fail(TALLY_E_BUILD, "clBuildProgram: error %d: %s%.*s%s", (int)error, name, LOG_HEAD, log && log[0] ? log : "no log",
+    const tally_status status = is_bare ? TALLY_E_DEVICE : TALLY_E_BUILD;
+    tally_fail(status, "clBuildProgram: error %d: %s%.*s%s", (int)error, name, LOG_HEAD, log && log[0] ? log : "no log",
                is_bare ? " (POCL gives no reason; it needs a directory that it can write: POCL_CACHE_DIR)" : "");
     free(log);
-    return TALLY_E_BUILD;
+    return status;
 }
 
 const char *tally_opencl_kernel_source(const char *stem) {

@@ -69,7 +69,7 @@ typedef struct tally_reduce_desc {
  * for each group. Blocks. The caller destroys the plan.
  * Errors: E_ARGUMENT for a descriptor that makes no sense and for an unknown variant (the text
  * lists the variants); E_UNSUPPORTED if the device cannot run it (no f64, groups too large, too
- * little local memory, atomics missing); E_BUILD; E_MEMORY.
+ * little local memory, atomics missing); E_BUILD; E_MEMORY; E_DEVICE.
  */
 TALLY_API tally_status tally_plan_create(tally_context *context, const tally_reduce_desc *desc, tally_plan **out);
 /* Destroys a plan of any kind. Its enqueued work must have ended. */
