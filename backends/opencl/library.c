@@ -22,8 +22,29 @@ static const struct {
 #undef ROW
 };
 
+/* In a child process objects are not released. A lock that this takes may be held by a thread of
+ * the parent, so that the child would wait for ever. */
+#define RELEASES(X)                                                                                                            \
+    X(clReleaseCommandQueue, cl_command_queue)                                                                                 \
+    X(clReleaseContext, cl_context)                                                                                            \
+    X(clReleaseEvent, cl_event)                                                                                                \
+    X(clReleaseKernel, cl_kernel)                                                                                              \
+    X(clReleaseMemObject, cl_mem)                                                                                              \
+    X(clReleaseProgram, cl_program)
+
+#define KEEP(name, type)                                                                                                       \
+    static cl_int CL_API_CALL keep_##name(type object) {                                                                       \
+        (void)object;                                                                                                          \
+        return CL_SUCCESS;                                                                                                     \
+    }
+RELEASES(KEEP)
+#undef KEEP
+
 static void note_fork(void) {
     tally_opencl.is_forked = 1;
+#define KEEP(name, type) tally_opencl.name = keep_##name;
+    RELEASES(KEEP)
+#undef KEEP
 }
 
 static void open_library(void) {
