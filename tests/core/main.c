@@ -134,7 +134,7 @@ int main(int argc, char **argv) {
         golden_tests,        cache_tests,          hint_tests,           kept_tests,
         program_tests,       segments_tests,       segments_whole_tests, segments_argument_tests,
         part_tests,          packet_tests,         devices_tests,        transpose_tests};
-    static struct CMUnitTest tests[256];
+    static struct CMUnitTest tests[512];
     size_t count = 0;
     if (tally_backend_register(&stub_backend) != TALLY_OK) {
         fprintf(stderr, "the stub was not registered: %s\n", tally_last_error());
