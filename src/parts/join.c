@@ -311,6 +311,9 @@ static tally_status finish_root(const joining *j, void *result) {
 static tally_status value(joining *j, const void *part, uint64_t bytes, void *result) {
     const tally_part_shape *shape = &j->first.shape;
     const uint64_t end = shape->first + shape->n, total = j->first.head.total;
+    if (shape->first && !total)
+        return tally_fail(TALLY_E_ARGUMENT, "the part is %llu items from item %llu on, not the whole",
+                          (unsigned long long)shape->n, (unsigned long long)shape->first);
     if (shape->first || (total && end != total))
         return tally_fail(TALLY_E_ARGUMENT, "the part is %llu items from item %llu on of %llu, not the whole",
                           (unsigned long long)shape->n, (unsigned long long)shape->first, (unsigned long long)total);

@@ -226,6 +226,7 @@ static void test_refused_joins(void **state) {
     BAD(tally_part_join(NULL, parts, bytes, 2, NULL, MOST, NULL), "out");
     BAD(tally_part_join(NULL, (const void *const[]){a.at, NULL}, bytes, 2, out.at, MOST, NULL), "parts[1]");
     BAD(tally_part_value(NULL, of.at, of.bytes, out.at), "100 items from item 5000 on of 50021, not the whole");
+    BAD(tally_part_value(NULL, b.at, b.bytes, out.at), "100 items from item 5001 on, not the whole");
     BAD(tally_part_value(NULL, a.at, a.bytes, NULL), "result");
     MUST(join(NULL, &a, &of, &out));
     BAD(tally_part_value(NULL, out.at, out.bytes, items), "not the whole");
