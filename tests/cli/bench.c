@@ -343,7 +343,8 @@ void test_bench_usage(void **unused) {
             fail_msg("%s: exit code %d: %s", rows[i].words, r.code, r.err);
         if (i + 1 == COUNT(rows)) assert_string_equal(r.out, ""); /* before anything is measured */
         if (r.code == 2 && count_lines(r.err) != 1) fail_msg("%s: not one line: %s", rows[i].words, r.err);
-    }}
+    }
+}
 
 void test_bench_output(void **unused) {
     (void)unused;
