@@ -30,9 +30,9 @@ extern "C" {
 
 /*
  * Cuts n items into `ranks` shares, each but the last of whole chunks, and gives the share of
- * `rank`: *count items from item *first on. The shares differ by one chunk at most, so with fewer
- * chunks than ranks some are empty. Shares of 256 chunks and more are cut at multiples of a power
- * of two of chunks, so that they have few partials. They differ by a 64th at most. Errors:
+ * `rank`: *count items from item *first on. Their numbers of chunks differ by one at most, so with
+ * fewer chunks than ranks some are empty. Shares of 256 chunks and more are cut at multiples of a
+ * power of two of chunks, so that they have few partials. They differ by a 64th at most. Errors:
  * E_ARGUMENT for NULL, for no ranks, and for a rank that is not below `ranks`.
  */
 TALLY_API tally_status tally_share(uint64_t n, uint64_t ranks, uint64_t rank, uint64_t *first, uint64_t *count);
