@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "segments.h"
+#include "tools/print/output.h"
 #include "tools/print/plot.h"
 #include "tools/print/progress.h"
 #include "tools/print/units.h"
@@ -394,8 +395,8 @@ static int conclude(bench_run *run) {
     if (run->failed_cases) failed = 1, fprintf(stderr, "tally_bench: %d of %d cases failed\n", run->failed_cases, run->cases);
     if (!run->cases && !run->failed_cases && !options->bar && !run->stopped)
         failed = 1,
-        fprintf(stderr, "tally_bench: these options leave no case: scans have sum, min and max, operators are of some "
-                        "types, and cold items of reductions\n");
+        fprintf(stderr, "tally_bench: no case fits these options: scans have sum, min and max alone; an operator may not "
+                        "take the type; --cache cold is of reductions\n");
     if (options->bar) return bars_print(run->infos, run->device_count, &run->results, options->json) || failed;
     if (options->bits && bits_print(&run->results, options->json ? stderr : stdout)) failed = 1;
     return failed;
@@ -430,10 +431,9 @@ static int bench(int argc, char **argv) {
 
 /* Returns the exit status: 1 if some output was not written. */
 static int flushed(int status) {
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    fprintf(stderr, "tally_bench: standard output: %s\n", errno ? strerror(errno) : "write error");
-    return 1;
+    const char *wrong = output_flush();
+    if (wrong) fprintf(stderr, "tally_bench: standard output: %s\n", wrong);
+    return wrong ? 1 : status;
 }
 
 int main(int argc, char **argv) {

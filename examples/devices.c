@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * devices.c: one sum over all devices of this machine, of every backend. Each has a share of the
- * items in its own memory. The result has the bits of one reduction over all items, whatever the
- * devices and the shares.
+ * devices.c: one sum over the devices of this machine, 32 at most, of every backend. Each has a
+ * share of the items in its own memory. The result has the bits of one reduction over all items,
+ * whatever the devices and the shares.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include <tally/tally.h>
 
-enum { N = 1000000, MOST = 8 };
+enum { N = 1000000, MOST = 32 };
 
 static float x[N];
 

@@ -17,7 +17,7 @@ int main(void) {
     const tally_reduce_desc desc = {.size = sizeof(desc), .op = TALLY_VAR, .in = TALLY_F32, .max_n = N};
     tally_context *context = NULL;
     tally_plan *plan = NULL;
-    uint64_t first, count, bytes[2], all_bytes;
+    uint64_t first = 0, count = 0, bytes[2], all_bytes;
     float joined = 0, whole = 1;
     for (int i = 0; i < N; i++) x[i] = (float)(i * 7 % 1000);
     tally_status status = tally_context_create(NULL, &context);

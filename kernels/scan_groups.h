@@ -110,8 +110,9 @@ typedef struct {
  * Rows that a warp scans at once, in SCAN_TILE and in STORE_TILE. More rows hide more of each
  * other's waits, but need more registers and a longer text. Where cells are not whole or not
  * aligned, STORE_TILE takes one row at a time. 2^28 items, H200, CUDA, November 2026, us with one,
- * two and four rows to store: sum of f32 660, 638, 631; var of f32 5,920, 6,150, 6,270. NVRTC makes
- * 11,800 instructions of var of f32 with four rows everywhere, 6,900 with these. NVIDIA's OpenCL
+ * two and four rows to store: sum of f32 660, 638, 631; var of f32, when its merges had three
+ * quotients, 5,920, 6,150, 6,270. NVRTC made 11,800 instructions of that var with four rows
+ * everywhere, 6,900 with these. NVIDIA's OpenCL
  * takes argmax of f32 one row at a time: 1,505 us, with two 2,040.
  */
 #define AT_MOST(rows) (ROWS_EACH < (rows) ? ROWS_EACH : (rows))

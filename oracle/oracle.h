@@ -57,7 +57,7 @@ typedef enum oracle_shape {
     ORACLE_ADDED,   /* 1 to 3 fields, each added up */
     ORACLE_PRODUCT, /* multiplied */
     ORACLE_COMPLEX_PRODUCT,
-    ORACLE_MOMENTS,      /* count, a place near the mean, what the mean is beside it, squared deviations */
+    ORACLE_MOMENTS,      /* count, the rounded mean, the rest of the mean, sum of squared deviations */
     ORACLE_EXPONENTIALS, /* largest exponent, sum relative to it */
     ORACLE_TWOFOLD       /* an unevaluated sum of two */
 } oracle_shape;

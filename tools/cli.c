@@ -2,14 +2,13 @@
 /* cli.c: messages, output and the choice of a device, for all commands. */
 #include "cli.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "base/did_you_mean.h"
+#include "tools/print/output.h"
 #include "tools/print/progress.h"
 #include "tools/print/wrap.h"
 
@@ -115,13 +114,9 @@ void cli_print_json(json_object *object) {
 
 bool cli_flush(void) {
     static bool reported;
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout)) return true;
-    /* A driver's thread may have flushed stdout and met the error before. errno is then not set
-     * here, and an empty write sets it. */
-    const ssize_t nothing = errno ? 0 : write(STDOUT_FILENO, "", 0);
-    (void)nothing;
-    if (!reported) cli_report("standard output: %s", errno ? strerror(errno) : "write error");
+    const char *wrong = output_flush();
+    if (!wrong) return true;
+    if (!reported) cli_report("standard output: %s", wrong);
     return reported = true, false;
 }
 

@@ -164,8 +164,9 @@ static cli_exit unknown_option(const char *text) {
     cli_value name;
     cli_names longer = {""};
     snprintf(name.text, sizeof(name.text), "%.*s", (int)strcspn(text, "="), text);
-    for (const option_row *o = option_table; o < option_table + OPTION_COUNT; o++) {
-        if (strncmp(o->name, name.text + strlen("--"), strlen(name.text) - strlen("--")) != 0) continue;
+    const char *const start = name.text + strlen("--");
+    for (const option_row *o = option_table; *start && o < option_table + OPTION_COUNT; o++) {
+        if (strncmp(o->name, start, strlen(start)) != 0) continue;
         cli_add_name(&longer, "--");
         strcat(longer.text, o->name); /* holds thousands of characters */
     }

@@ -190,8 +190,8 @@ static tally_status program_create(void *device, const tally_program_desc *desc,
         status = open_program(key, 1, &own);
     if (!status) *program = own;
     if (status != TALLY_E_UNSUPPORTED) return status;
-    return tally_fail(status, "host compiles nothing: it has the built-in ops with their own accumulators and results, "
-                              "compensated ones of f32 and f64; OpenCL and CUDA have others, and custom ops");
+    return tally_fail(status, "host compiles nothing: it has the built-in ops with their default accumulators and results, "
+                              "and compensated sums of f32 and f64; OpenCL and CUDA have the rest, and custom ops");
 }
 
 static tally_status program_binary(void *device, void *program, void **data, size_t *bytes) {

@@ -22,8 +22,8 @@ static const struct {
 #undef ROW
 };
 
-/* In a child process objects are not released. A lock that this takes may be held by a thread of
- * the parent, so that the child would wait for ever. */
+/* A child process releases no objects. A thread of the parent may have held the driver's lock at
+ * the fork, and the child would wait for it for ever. */
 #define RELEASES(X)                                                                                                            \
     X(clReleaseCommandQueue, cl_command_queue)                                                                                 \
     X(clReleaseContext, cl_context)                                                                                            \

@@ -36,7 +36,7 @@ typedef struct tally_move_desc {
  * plan serves one queue and one thread at a time. Errors: E_ARGUMENT for NULL and for a descriptor
  * that makes no sense; E_UNSUPPORTED if the device fails its self-test, or if positions take 8
  * bytes and the device has no 64-bit atomics (TALLY_UNCHECKED without TALLY_SCATTER_LAST needs
- * none); E_BUILD; E_MEMORY.
+ * none); E_BUILD; E_MEMORY; E_DEVICE.
  */
 TALLY_API tally_status tally_gather_plan_create(tally_context *context, const tally_move_desc *desc, tally_plan **out);
 TALLY_API tally_status tally_scatter_plan_create(tally_context *context, const tally_move_desc *desc, tally_plan **out);

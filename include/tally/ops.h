@@ -69,8 +69,8 @@ typedef struct tally_custom_op tally_custom_op;
 typedef struct tally_term_desc {
     tally_op op;             /* a built-in op; or `custom` */
     tally_dtype out;         /* the result's type; 0: tally_result_dtype(op, in) */
-    tally_dtype acc;         /* of ops of floats and complex items, the accumulator's type: TALLY_F64; 0: f32,
-                              * of f64 and c128 f64. Ops of integers decide it: 0 */
+    tally_dtype acc;         /* the accumulator's type, for float and complex items: TALLY_F64, or 0: f32
+                              * (f64 for f64 and c128). For integers and bool: 0 */
     tally_accuracy accuracy; /* of sum, asum, sumsq, mean and dot of floats */
     tally_custom_op *custom; /* a custom op, which names its own accumulator */
 } tally_term_desc;

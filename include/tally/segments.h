@@ -73,7 +73,8 @@ typedef struct tally_segments_desc {
  * needs (tally_plan_workspace_bytes). Blocks. The caller destroys the plan with tally_plan_destroy.
  * Extents, strides, lengths and counts belong to the calls: another shape compiles nothing.
  * tally_plan_result, tally_plan_set_param and tally_plan_depth take the plan too.
- * Errors: E_ARGUMENT for a descriptor that makes no sense; E_UNSUPPORTED; E_BUILD; E_MEMORY.
+ * Errors: E_ARGUMENT for a descriptor that makes no sense; E_UNSUPPORTED; E_BUILD; E_MEMORY;
+ * E_DEVICE.
  */
 TALLY_API tally_status tally_segments_plan_create(tally_context *context, const tally_segments_desc *desc, tally_plan **out);
 

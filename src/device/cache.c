@@ -49,13 +49,14 @@ static bool make_directory(const char *path) {
 }
 
 /* Puts the working directory before a path without one, so that a later chdir does not lead to a
- * directory that nobody has checked. */
+ * directory that nobody has checked. Returns false, with errno set, if it cannot. */
 static bool make_absolute(char *dir, size_t bytes) {
     char here[512], relative[512];
     if (dir[0] == '/') return true;
     snprintf(relative, sizeof(relative), "%s", dir);
     if (!getcwd(here, sizeof(here))) return false;
     const int length = snprintf(dir, bytes, "%s/%s", here, relative);
+    errno = ENAMETOOLONG;
     return length >= 0 && (size_t)length < bytes;
 }
 
@@ -76,7 +77,8 @@ static bool choose_directory(char *dir, size_t bytes, char *note, size_t note_by
     }
     if (length < 0 || (size_t)length >= bytes) return snprintf(note, note_bytes, "the directory's path is too long"), false;
     while (length > 1 && dir[length - 1] == '/') dir[--length] = 0;
-    return make_absolute(dir, bytes) || (snprintf(note, note_bytes, "the working directory's path is too long"), false);
+    return make_absolute(dir, bytes) ||
+           (snprintf(note, note_bytes, "a path in the working directory: %s", strerror(errno)), false);
 }
 
 tally_cache *tally_cache_open(char *dir, size_t dir_bytes, char *note, size_t note_bytes) {

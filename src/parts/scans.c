@@ -42,10 +42,7 @@ tally_status tally_scan_prefix_get(const tally_plan *base, tally_queue *queue, v
     if (!status) status = tally_check_queue(queue, base->context);
     if (!status) status = tally_check_pointer(prefix, "prefix");
     if (!status && (!plan->done || plan->anew)) status = tally_fail(TALLY_E_ARGUMENT, "the plan has scanned nothing yet");
-    /* The carry is written for a whole block alone. */
-    if (!status && plan->done % TALLY_SCAN_BLOCK)
-        status = tally_fail(TALLY_E_ARGUMENT, "there were %llu items so far: no multiple of %d", (unsigned long long)plan->done,
-                            TALLY_SCAN_BLOCK);
+    if (!status) status = tally_scan_check_blocks(plan);
     if (!status) status = tally_buffer_read(queue, plan->values, carry_at(plan), prefix, base->terms.acc.bytes);
     return TALLY_NAMED(status);
 }

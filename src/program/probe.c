@@ -81,13 +81,15 @@ static tally_status run_trial(tally_context *context, void *program, probe_run *
     if (!status) status = backend->queue_open(device, 0, NULL, &run->queue);
     if (!status) status = backend->mem_open(device, TALLY_MEM_DEVICE, NULL, &bytes, &run->out);
     if (!status) status = backend->copy_in(run->queue, run->out, 0, verdicts, bytes);
+    const bool is_ready = !status;
     if (!status) status = backend->launch(run->queue, run->kernel, 1, TALLY_TRIAL_THREADS, 1, &(tally_arg){.mem = run->out});
     if (!status) status = backend->copy_out(run->queue, run->out, 0, verdicts, bytes);
     if (run->queue) {
         const tally_status waited = backend->queue_wait(run->queue);
         if (!status) status = waited;
     }
-    return status;
+    /* Drivers call a kernel that cannot run a lack of resources too. */
+    return is_ready && status == TALLY_E_MEMORY ? TALLY_E_DEVICE : status;
 }
 
 /* Finds whether every thread of a feature's trial finds the right value, and has the cache keep the

@@ -122,6 +122,12 @@ tally_status tally_scan(tally_plan *plan, tally_queue *queue, const tally_buffer
     return TALLY_NAMED(run(plan, queue, &args, false));
 }
 
+tally_status tally_scan_check_blocks(const tally_scan_plan *plan) {
+    if (plan->done % TALLY_SCAN_BLOCK == 0) return TALLY_OK;
+    return tally_fail(TALLY_E_ARGUMENT, "there were %llu items so far: no multiple of %d", (unsigned long long)plan->done,
+                      TALLY_SCAN_BLOCK);
+}
+
 /* Checks that the plan's scan can continue after its calls so far. */
 static tally_status check_next(const tally_plan *base) {
     const tally_scan_plan *plan = (const tally_scan_plan *)base;
@@ -131,10 +137,7 @@ static tally_status check_next(const tally_plan *base) {
         return tally_fail(TALLY_E_UNSUPPORTED, "a reverse scan begins with the last item");
     if (plan->segments == TALLY_SEGMENTS_OFFSETS)
         return tally_fail(TALLY_E_UNSUPPORTED, "segments by offsets: flags can be given in pieces");
-    if (plan->done % TALLY_SCAN_BLOCK)
-        return tally_fail(TALLY_E_ARGUMENT, "there were %llu items so far: no multiple of %d", (unsigned long long)plan->done,
-                          TALLY_SCAN_BLOCK);
-    return TALLY_OK;
+    return tally_scan_check_blocks(plan);
 }
 
 tally_status tally_scan_next(tally_plan *plan, tally_queue *queue, const tally_scan_args *args) {

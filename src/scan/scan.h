@@ -92,6 +92,8 @@ typedef struct tally_scan_plan {
     tally_buffer *heads;                         /* flags made of offsets */
 } tally_scan_plan;
 
+/* Checks that the items so far are whole blocks. Errors: E_ARGUMENT. */
+tally_status tally_scan_check_blocks(const tally_scan_plan *plan);
 /* Enqueues a scan of a checked call. `continues`: its items come after those of the plan's earlier
  * calls. */
 tally_status tally_scan_launch_all(tally_scan_plan *plan, void *queue, const tally_scan_args *r, bool continues);

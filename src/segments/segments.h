@@ -88,13 +88,13 @@ typedef struct tally_kept_offsets {
 enum {
     TALLY_SEGMENT_BY_AXES = 1,
     TALLY_SEGMENT_BY_RUNS = 2,     /* by offsets or keys */
-    TALLY_SEGMENT_PLAIN = 4,       /* by axes, in teams, without mask and pivots; so are all below */
+    TALLY_SEGMENT_PLAIN = 4,       /* by axes, in teams, without mask and pivots; so are those up to LONG */
     TALLY_SEGMENT_ROWS_2 = 8,      /* items so small that a team loads two chunk rows at once */
     TALLY_SEGMENT_ROWS_4 = 16,     /* four */
     TALLY_SEGMENT_SHUFFLES = 32,   /* warps shuffle */
     TALLY_SEGMENT_SHUFFLES_2 = 64, /* and two chunk rows are loaded at once */
-    TALLY_SEGMENT_TILES = 128,     /* warps stage rows */
-    TALLY_SEGMENT_FLAT = 256,      /* and there is one input */
+    TALLY_SEGMENT_TILES = 128,     /* warps shuffle, and stage rows: one input of up to 4 bytes an item */
+    TALLY_SEGMENT_FLAT = 256,      /* warps shuffle; one input */
     TALLY_SEGMENT_LONG = 512,      /* few long rows */
     TALLY_SEGMENT_CHECK = 1024,    /* of offsets */
     TALLY_SEGMENT_KEYS = 2048

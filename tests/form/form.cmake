@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The form of the tree: headers, symbols, docs, links, prose, folders, formatting.
 set(form ${CMAKE_CURRENT_SOURCE_DIR}/form)
-find_program(TALLY_CXX NAMES $ENV{CXX} c++ g++ clang++ DOC "A C++ compiler, for the tests of the headers alone")
-find_program(TALLY_PYTHON NAMES python3 DOC "Python 3, for the tests of the tree's form")
 find_program(TALLY_CLANG_FORMAT NAMES clang-format-14 clang-format DOC "clang-format, version 14")
 
 # tally_form_test(NAME LABEL VARIABLE=VALUE...) adds a test that runs the script form/NAME.cmake.

@@ -57,10 +57,9 @@ foreach(mpi IN LISTS TALLY_MPIS)
 endforeach()
 
 # A program in C++ links libtally_mpi alone.
-find_program(TALLY_CXX NAMES $ENV{CXX} c++ g++ clang++ DOC "A C++ compiler, for the tests of the headers alone")
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/ranks.cc "#include <tally/mpi.h>\nint main() {\n    tally_mpi_destroy(NULL);\n}\n")
 foreach(mpi IN LISTS TALLY_MPIS)
-  if(NOT TALLY_CXX OR TALLY_SANITIZE)
+  if(NOT TALLY_CXX OR TALLY_SANITIZE) # a sanitized library needs the compiler's own runtime
     break()
   endif()
   set(folders $<TARGET_PROPERTY:test_ranks_${mpi},INCLUDE_DIRECTORIES>)
@@ -71,7 +70,6 @@ foreach(mpi IN LISTS TALLY_MPIS)
 endforeach()
 
 # The program tally-mpi beside tally, on `host` but where a program is compiled.
-find_program(TALLY_PYTHON NAMES python3 DOC "Python 3, for the tests of the tree's form")
 foreach(mpi IN LISTS TALLY_MPIS)
   if(NOT TALLY_TOOLS OR NOT TALLY_PYTHON)
     break()
