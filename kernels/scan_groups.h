@@ -112,8 +112,8 @@ typedef struct {
  * aligned, STORE_TILE takes one row at a time. 2^28 items, H200, CUDA, November 2026, us with one,
  * two and four rows to store: sum of f32 660, 638, 631; var of f32, when its merges had three
  * quotients, 5,920, 6,150, 6,270. NVRTC made 11,800 instructions of that var with four rows
- * everywhere, 6,900 with these. NVIDIA's OpenCL
- * takes argmax of f32 one row at a time: 1,505 us, with two 2,040.
+ * everywhere, 6,900 with these. NVIDIA's OpenCL takes argmax of f32 one row at a time: 1,505 us,
+ * with two 2,040.
  */
 #define AT_MOST(rows) (ROWS_EACH < (rows) ? ROWS_EACH : (rows))
 #if defined(PTX) && ACC_BYTES >= 16

@@ -29,7 +29,7 @@ static void expect_features(const char *select, const char *const lines[3]) {
 
 /* Lets each call of a plan's creation fail in turn. Where there is a plan nevertheless, the call
  * was one of a trial. Returns which slots failed so: bit i for slots[i]. */
-static unsigned fail_trials(bool is_tested, const char *variant, const char *feature) {
+static unsigned fail_trials(bool is_tested, const char *variant, const char *feature, tally_status fail_with) {
     static const char *const slots[] = {"program_create", "kernel_create", "queue_open", "mem_open",
                                         "copy_in",        "launch",        "copy_out",   "queue_wait"};
     unsigned failed = 0;
@@ -45,7 +45,7 @@ static unsigned fail_trials(bool is_tested, const char *variant, const char *fea
         stub.calls = 0;
         stub.failed[0] = 0;
         stub.fail_at = call;
-        stub.fail_with = TALLY_E_DEVICE;
+        stub.fail_with = fail_with;
         const tally_status status = tally_plan_create(context, &desc, &plan);
         stub.fail_at = 0;
         if (!status) MUST(tally_context_describe(context, text, sizeof text));
@@ -73,8 +73,10 @@ static void test_features(void **unused) {
     verdicts[63] = 1;
     /* A call that fails in a trial is no error. The device goes without the feature. If the program
      * of the self-test and of ORDER's trial fails, each gets a program of its own. */
-    assert_int_equal(fail_trials(true, "shuffle", "\nfeatures: SUBGROUPS"), 0xff);
-    assert_int_equal(fail_trials(false, "auto", "\nfeatures: ORDER"), 0xfe);
+    assert_int_equal(fail_trials(true, "shuffle", "\nfeatures: SUBGROUPS", TALLY_E_DEVICE), 0xff);
+    assert_int_equal(fail_trials(false, "auto", "\nfeatures: ORDER", TALLY_E_DEVICE), 0xfe);
+    /* Lack of memory fails the plan, but from the launch on, where drivers mean other resources. */
+    assert_int_equal(fail_trials(true, "shuffle", "\nfeatures: SUBGROUPS", TALLY_E_MEMORY), 0xe0);
     stub.verdicts = NULL;
     SOUND();
 }
