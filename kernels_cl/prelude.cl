@@ -40,6 +40,7 @@
 #else
 #define INLINE static inline
 #endif
+#define NOT_INLINED __attribute__((noinline, unused))
 /* Before a function that CPUs have but once. POCL makes three copies of a kernel with all that is
  * inlined in it: it takes 250 ms for sum of f32 then, and 190 without. Without the width LLVM 15
  * halves vectors of 64 bytes in these functions, and their masks. f64, 2^22 items, POCL 3.1, a

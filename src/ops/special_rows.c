@@ -111,7 +111,7 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
     .takes = TALLY_TAKES_INTEGER, .accumulate = TALLY_ACCUMULATE_WIDE, .gives = TALLY_GIVES_REAL,                              \
     .fields = {{V, "squares"}, {V, "squares_high"}}, .identity = "MAKE(ZERO, ZERO)", .load = "MAKE(SQUARE((V)(x)), ZERO)",     \
     .combine = "MAKE(a.squares + b.squares, ADD_HIGH(a, b, squares))",                                                         \
-    .first = "sqrt(mean_of_whole(a.squares, a.squares_high, 1))", .empty = "0", .usual = "IS_USUAL(a.squares_high)",           \
+    .first = "sqrt(float_of_whole(a.squares, a.squares_high))", .empty = "0", .usual = "IS_USUAL(a.squares_high)",             \
     .usually = "sqrt(USUALLY(a.squares, a.squares_high))", .exact = TALLY_EXACT, .text = "wholes"
 
 /* Lanes of 32-bit items: the upper halves of squares have a sum of their own, so that none needs a

@@ -13,8 +13,10 @@
 typedef uint32_t u32;
 typedef int64_t i64;
 typedef uint64_t u64;
+typedef float f32;
 typedef double f64;
 #define INLINE static inline
+#define NOT_INLINED
 /* Words of kernels/arithmetic.h. */
 #define f64_OF_i64(x) ((f64)(x))
 #define f64_OF_u64(x) ((f64)(x))
@@ -96,38 +98,63 @@ static void test_moments(void **unused) {
     assert_true(variance_of_whole(1, 0, 1, 0, 2, -(double)INFINITY) == 0);
 }
 
-/* The usual variance of k items x and l items y is the exact one where it says so. It says so of
- * most within its limits, and of none beyond them. */
+/* Sums of k items a and l items b, k + l = n. */
+typedef struct {
+    u64 n, sum, sign, squares, high;
+} sums_of_two;
+
+static sums_of_two sums_of(u64 i) {
+    const u64 random = pattern_random(3 * i), places = pattern_random(3 * i + 1), more = pattern_random(3 * i + 2);
+    const u64 k = (random & 0x3fffffff) >> places % 30, l = (random >> 32 & 0x3fffffff) >> places / 32 % 30;
+    const i64 x = (i64)(more & 0xffffffff) - INT64_C(0x80000000), y = (i64)(more >> 32) - INT64_C(0x80000000);
+    const i64 a = x >> places / 1024 % 33, b = i % 4 ? y >> places / 32768 % 33 : a + 1;
+    const WHOLE_2 of_a = whole_product((u64)(a * a), k), of_b = whole_product((u64)(b * b), l);
+    const u64 sum = (u64)a * k + (u64)b * l, squares = of_a.low + of_b.low;
+    return (sums_of_two){.n = k + l,
+                         .sum = sum,
+                         .sign = (u64) - (i64)(sum >> 63),
+                         .squares = squares,
+                         .high = of_a.high + of_b.high + (squares < of_b.low)};
+}
+
+static void expect_near(const char *what, const sums_of_two *s, NEAR near, f64 exact) {
+    if (near.is_nearest && memcmp(&near.value, &exact, sizeof exact) != 0)
+        fail_msg("%s of %llu items, S %lld, Q %llx %016llx: %a, should be %a", what, (unsigned long long)s->n,
+                 (long long)s->sum, (unsigned long long)s->high, (unsigned long long)s->squares, near.value, exact);
+}
+
+/* The usual results are the exact ones where they say so. They say so of most within their limits.
+ * Some quotients lie amid two f64 and prove nothing. */
 static void test_usual(void **unused) {
     (void)unused;
-    unsigned nearest = 0, within = 0;
+    unsigned means = 0, variances = 0, all = 0, within = 0, far = 0;
     for (u64 i = 0; i < 1000000; i++) {
-        const u64 random = pattern_random(3 * i), places = pattern_random(3 * i + 1), more = pattern_random(3 * i + 2);
-        const u64 k = (random & 0x3fffffff) >> places % 30, l = (random >> 32 & 0x3fffffff) >> places / 32 % 30, n = k + l;
-        const i64 x = (i64)(more & 0xffffffff) - INT64_C(0x80000000), y = (i64)(more >> 32) - INT64_C(0x80000000);
-        const i64 a = x >> places / 1024 % 33, b = i % 4 ? y >> places / 32768 % 33 : a + 1;
-        const WHOLE_2 of_a = whole_product((u64)(a * a), k), of_b = whole_product((u64)(b * b), l);
-        const u64 sum = (u64)a * k + (u64)b * l, squares = of_a.low + of_b.low;
-        const u64 high = of_a.high + of_b.high + (squares < of_b.low), sign = (u64) - (i64)(sum >> 63);
+        const sums_of_two s = sums_of(i);
         const f64 ddof = i % 3 ? 0 : i % 2 ? 1 : 0.5;
-        if (!n) continue;
-        const NEAR near = usual_variance(sum, sign, squares, high, n, ddof);
-        const f64 exact = variance_of_whole(sum, sign, squares, high, n, ddof);
-        const bool may = !high && (f64)n > ddof && (ddof == 0 || ddof == 1);
-        if (near.is_nearest && (!may || memcmp(&near.value, &exact, sizeof exact) != 0))
-            fail_msg("%llu of %lld, %llu of %lld, ddof %g: %a, should be %a", (unsigned long long)k, (long long)a,
-                     (unsigned long long)l, (long long)b, ddof, near.value, exact);
-        nearest += near.is_nearest;
+        if (!s.n) continue;
+        const NEAR mean = usual_mean(s.sum, s.sign, s.n);
+        const NEAR near = usual_variance(s.sum, s.sign, s.squares, s.high, s.n, ddof);
+        const f64 exact = exact_variance(s.sum, s.sign, s.squares, s.high, s.n, ddof);
+        const f64 square = USUALLY(s.squares, s.high) / (f64)s.n, is_large = (f64)s.n * (f64)s.n * square >= 0x1p96;
+        const bool may = (f64)s.n > ddof && ddof != 0.5 && (!is_large || exact >= 0x1p-23 * square);
+        expect_near("mean", &s, mean, exact_mean(s.sum, s.sign, s.n));
+        expect_near("variance", &s, near, exact);
+        assert_false(near.is_nearest && ddof == 0.5);
+        assert_true(USUALLY(s.squares, s.high) == exact_mean(s.squares, s.high, 1));
+        means += mean.is_nearest;
+        variances += near.is_nearest && may;
         within += may;
+        far += may && is_large;
+        all++;
     }
-    printf("%u of %u within the limits\n", nearest, within);
-    assert_true(within > 200000 && nearest > within / 10 * 9);
-    assert_true(nearest < within); /* some quotients lie amid two f64, and prove nothing */
+    printf("%u means of %u, %u variances of %u, %u of these large\n", means, all, variances, within, far);
+    assert_true(within > 400000 && far > 20000);
+    assert_true(means > all / 100 * 98 && variances < within && variances > within / 100 * 98);
 }
 
 const core_test whole_tests[] = {
     {"wholes: quotients", test_quotients},
     {"wholes: moments", test_moments},
-    {"wholes: the usual variance", test_usual},
+    {"wholes: usual results", test_usual},
     {NULL, NULL},
 };
