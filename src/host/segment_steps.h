@@ -340,11 +340,17 @@ static void fold_chunks(const void *const *items, const i64 *steps, const void *
     LEAVE_VECTORS
 }
 
-static void finish_accs(const void *given, u64 n, u64 width, const void *params, void *to) {
+/* Where the op has usual results, which become vectors, they are taken if all are usual. */
+static WHOLE_STEP void finish_accs(const void *given, u64 n, u64 width, const void *params, void *to) {
     const PARAMS p = params_at(params);
     const ACC *restrict accs = given;
     RESULT *restrict results = to;
-    for (u64 s = 0; s < width; s++) results[s] = op_result(accs[s], n, p);
+    u32 is_unusual = 1;
+#ifdef USUAL
+    is_unusual = 0;
+    for (u64 s = 0; s < width; s++) results[s] = op_usual(accs[s], n, p), is_unusual |= !op_is_usual(accs[s], n, p);
+#endif
+    for (u64 s = 0; s < width && is_unusual; s++) results[s] = op_result(accs[s], n, p);
     LEAVE_VECTORS
 }
 #endif
