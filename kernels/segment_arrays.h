@@ -10,7 +10,8 @@
  * tally_segments_threads. Both take any strides, masks and pivots. The other kernels take neither
  * masks nor pivots. They are for rows that are aligned quads (quad, quads, quad_chunks), for other
  * rows of up to four chunk rows (short, rows_2, rows_4), and for two reduced axes (planes).
- * Needs: kernels/segment_teams.h and kernels/segment_quads.h before it.
+ * Needs: kernels/segment_teams.h and kernels/segment_quads.h before it; HAS_TEAMS, HAS_THREADS and
+ * HAS_ROWS where the program has those kernels (TALLY_SEGMENT_PROGRAMS in src/segments/segments.h).
  * Why: memory speed needs many loads at once, and few instructions for each.
  */
 
@@ -39,6 +40,7 @@
             }                                                                                                                  \
         }                                                                                                                      \
     }
+#ifdef HAS_TEAMS
 TEAMS_KERNEL(tally_segments_teams, BOUNDS, team_part(&segment, &shape, leaf + k, t, team, 0, meet))
 #ifdef PLAIN
 TEAMS_KERNEL(tally_segments_planes, BOUNDS_OF(3), team_part(&segment, &shape, leaf + k, t, team, 1, meet))
@@ -46,7 +48,9 @@ TEAMS_KERNEL(tally_segments_planes, BOUNDS_OF(3), team_part(&segment, &shape, le
 #ifdef QUADS
 TEAMS_KERNEL(tally_segments_quad_chunks, BOUNDS_OF(QUAD_GROUPS), quads_part(&segment, &shape, leaf + k, t, meet))
 #endif
+#endif
 
+#ifdef HAS_THREADS
 KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
     OPEN;
     const u64 units = count * leaves;
@@ -58,6 +62,7 @@ KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
         STORE_PART(p, i, k)
     }
 }
+#endif
 
 #ifdef PLAIN
 /* ---- several segments a thread --------------------------------------------------------------- */
@@ -72,6 +77,7 @@ KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
 #define IS_THERE(is) (is)
 #endif
 
+#ifdef HAS_ROWS
 /* Segment s along the only kept axis. */
 #define ROW_OF(s) row_at(in, &shape, s)
 INLINE SEGMENT row_at(SOURCE in, const SHAPE *shape, u64 s) {
@@ -192,7 +198,9 @@ ROWS_KERNEL(tally_segments_rows_2, 2)
 ROWS_KERNEL(tally_segments_rows_4, 4)
 #endif
 #endif
+#endif
 
+#ifdef HAS_THREADS
 /* Combines partials by groups: one for each segment, or, if `wide` is not 0, one for each `wide`
  * partials of a segment. */
 KERNEL BOUNDS void tally_segments_fold(CALL_ARGS) {
@@ -237,3 +245,4 @@ KERNEL BOUNDS void tally_segments_fold_each(CALL_ARGS) {
         put_part(all, segment.n, out, segment.out, initial, params);
     }
 }
+#endif

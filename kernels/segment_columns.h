@@ -6,7 +6,8 @@
  * How: a thread takes COLUMNS segments, which are neighbours if one load may take them. In
  * tally_segments_columns the threads of a group share chunks, in tally_segments_low a thread has
  * columns of up to a chunk row alone. There are neither masks nor pivots.
- * Needs: kernels/segment_arrays.h before it.
+ * Needs: kernels/segment_arrays.h before it; HAS_COLUMNS and HAS_LOW where the program has these
+ * kernels.
  * Why: memory speed needs many loads at once, and few instructions for each.
  */
 #ifdef PLAIN
@@ -292,8 +293,10 @@ INLINE void low_columns(LANE *all, const SOURCE *from, const u32 *is, int abreas
             }                                                                                                                  \
         }                                                                                                                      \
     }
+#ifdef HAS_COLUMNS
 COLUMNS_KERNEL(tally_segments_columns, share_of_columns, split)
-#ifdef QUADS
+#endif
+#if defined(HAS_LOW) && defined(QUADS)
 COLUMNS_KERNEL(tally_segments_low, low_columns, 1)
 #endif
 #endif

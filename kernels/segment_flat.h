@@ -12,7 +12,7 @@
  * Needs: kernels/segment_columns.h before it.
  * Why: neighbouring threads load neighbouring items, however many columns there are.
  */
-#if defined(QUADS) && INPUTS == 1
+#if defined(HAS_COLUMNS) && defined(QUADS) && INPUTS == 1
 #define FLAT_PLACES (FLAT_BYTES / (ACC_BYTES > 4 ? ACC_BYTES : 4))               /* the most of a chunk row */
 #define FLAT_ROWS (IN_BYTES > 8 ? 4 : IN_BYTES > 4 ? 8 : IN_BYTES > 2 ? 16 : 32) /* loaded at once */
 #define FLAT_GROUPS 4                                                            /* that a multiprocessor must have room for */

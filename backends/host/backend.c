@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The backend `host`: the processor that the library runs on, with no driver. Its programs are
- * compiled with the library (src/host/programs.h), and its threads are those of src/host/pool.h. A
+ * compiled with the library (src/host/programs.h), and its threads are those of src/base/pool.h. A
  * launch or a copy has ended when the call returns; the calling thread takes part in it.
  */
 #define _GNU_SOURCE
@@ -14,7 +14,7 @@
 
 #include "host.h"
 #include "host/cpu.h"
-#include "host/pool.h"
+#include "base/pool.h"
 #include "scan/scan.h"
 
 extern const tally_backend tally_backend_host;

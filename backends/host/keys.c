@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "host.h"
-#include "host/pool.h"
+#include "base/pool.h"
 
 /* Returns the address of a place: `mem` and an offset, in entries of `bytes` bytes. */
 static unsigned char *place(const tally_arg *args, uint32_t mem, uint64_t bytes) {

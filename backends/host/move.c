@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host.h"
-#include "host/pool.h"
+#include "base/pool.h"
 
 /* A launch of tally_move, tally_claim or tally_clear. */
 typedef struct move_job {

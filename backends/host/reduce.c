@@ -5,7 +5,7 @@
 
 #include "host.h"
 #include "host/host.h"
-#include "host/pool.h"
+#include "base/pool.h"
 
 /* Fewer take one thread less time than it takes to wake another. */
 #define BRIEF_ITEMS 65536

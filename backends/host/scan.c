@@ -21,7 +21,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "host/pool.h"
+#include "base/pool.h"
 #include "scan/scan.h"
 #include "scan_steps.h"
 

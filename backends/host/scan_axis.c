@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "gather.h"
-#include "host/pool.h"
+#include "base/pool.h"
 #include "scan/scan.h"
 #include "scan_steps.h"
 

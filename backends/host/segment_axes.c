@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "host/pool.h"
+#include "base/pool.h"
 #include "segments.h"
 
 typedef enum axes_way { ALONE, COLUMNS, DIRECT, TRANSPOSED } axes_way;

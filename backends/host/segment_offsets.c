@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "host/host.h"
-#include "host/pool.h"
+#include "base/pool.h"
 #include "segments.h"
 
 #define CHUNKS TALLY_LIST_CHUNKS

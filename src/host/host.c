@@ -11,7 +11,7 @@
 #endif
 
 #include "host/host.h"
-#include "host/pool.h"
+#include "base/pool.h"
 
 /* Tells whether the descriptor gives only an op and a dtype. The programs are for these. */
 static bool is_plain(const tally_reduce_desc *desc) {

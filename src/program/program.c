@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs. A program is found in the context's memory, among the prebuilt ones or in the cache
  * on disk, or it is compiled. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "program/program.h"
 
 /* Creates the program of `source` in another form; `data`: its bytes, NULL for the source's own. */
@@ -195,6 +197,32 @@ tally_status tally_program_get(tally_context *context, const tally_terms *terms,
     for (uint32_t t = 0; t < TALLY_MAX_TERMS; t++) free((char *)(uintptr_t)parts[t].text);
     free(source);
     return status;
+}
+
+/* ---- several programs ------------------------------------------------------------------------ */
+
+typedef struct several {
+    tally_context *context;
+    const tally_terms *terms;
+    tally_program_slot *slots;
+} several;
+
+static void get_one(void *job, uint64_t i, uint32_t worker) {
+    const several *s = job;
+    tally_program_slot *slot = &s->slots[i];
+    (void)worker;
+    slot->status = tally_program_get(s->context, s->terms, &slot->recipe, &slot->program);
+    if (slot->status) snprintf(slot->error, sizeof(slot->error), "%s", tally_last_error()); /* the text is the thread's */
+}
+
+tally_status tally_programs_get(tally_context *context, const tally_terms *terms, tally_program_slot *slots, uint32_t count) {
+    several job = {context, terms, slots};
+    uint32_t threads;
+    if (tally_pool_threads(&threads)) threads = 1; /* a wrong TALLY_THREADS is the backend host's to report */
+    tally_pool_run(threads, count, get_one, &job);
+    for (uint32_t i = 0; i < count; i++)
+        if (slots[i].status) return tally_fail(slots[i].status, "%s", slots[i].error);
+    return TALLY_OK;
 }
 
 tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_threads, const char *defines,

@@ -71,6 +71,17 @@ void *tally_program_prebuilt(const tally_context *context, const tally_program_d
 tally_status tally_program_make(const tally_context *context, const tally_program_desc *source, void **program);
 /* Finds or makes the program of a plan. It belongs to the context. */
 tally_status tally_program_get(tally_context *context, const tally_terms *terms, const tally_recipe *recipe, void **program);
+/* One of several programs. */
+typedef struct tally_program_slot {
+    tally_recipe recipe;
+    unsigned kernels; /* which the caller opens of it */
+    void *program;
+    tally_status status;
+    char error[2048];
+} tally_program_slot;
+/* As tally_program_get, for several programs of the same terms, which the pool's threads compile at
+ * once. */
+tally_status tally_programs_get(tally_context *context, const tally_terms *terms, tally_program_slot *slots, uint32_t count);
 /* Finds or makes a program of one stem: see tally_source_of_stem. It belongs to the context. */
 tally_status tally_program_of_stem(tally_context *context, const char *stem, uint32_t group_threads, const char *defines,
                                    void **program);

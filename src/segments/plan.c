@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans of segments: the descriptor, the programs and the workspace. */
+/* Plans of segments: the descriptor, the workspace, and creation. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,189 +112,6 @@ static void close_plan(tally_plan *base) {
 
 const tally_plan_kind tally_segments_kind = {"segments", variant_name, depth, workspace_bytes, close_plan};
 
-/* ---- the programs ---------------------------------------------------------------------------- */
-
-#define MOST_GROUP_THREADS 256
-#define MOST_LOCAL_BYTES 16384
-#define LEAST_GROUP_THREADS 32
-
-/* Chooses the threads of a group: as many as there is local memory for, an accumulator, a lane and
- * four segments of each. Errors: E_UNSUPPORTED where there is not enough for any group. */
-static tally_status choose_group(tally_segments_plan *plan) {
-    const tally_device_info *info = &plan->base.context->info;
-    const uint64_t bytes = 2 * (uint64_t)plan->base.terms.acc.bytes + 48;
-    const uint64_t local = info->local_bytes < MOST_LOCAL_BYTES ? info->local_bytes : MOST_LOCAL_BYTES;
-    plan->group_threads = 1;
-    if (!plan->variant->has_teams) return TALLY_OK;
-    plan->group_threads = MOST_GROUP_THREADS;
-    while (plan->group_threads > LEAST_GROUP_THREADS &&
-           (plan->group_threads > info->max_group_threads || plan->group_threads * bytes > local))
-        plan->group_threads /= 2;
-    if (plan->group_threads <= info->max_group_threads && plan->group_threads * bytes <= info->local_bytes) return TALLY_OK;
-    return tally_fail(TALLY_E_UNSUPPORTED,
-                      "variant %s: groups of %u threads with %llu bytes of local memory are too large for %s",
-                      plan->variant->name, plan->group_threads, (unsigned long long)(plan->group_threads * bytes), info->name);
-}
-
-/* Opens the kernels of a program, those for one of the bits of `when`. */
-static tally_status open_kernels(tally_segments_plan *plan, void *program, unsigned when) {
-#define ROW(member, entry, bits) {entry, bits},
-    static const struct {
-        const char *entry;
-        unsigned when;
-    } rows[] = {TALLY_SEGMENT_KERNELS(ROW)};
-#undef ROW
-    tally_status status = TALLY_OK;
-    for (size_t i = 0; i < TALLY_SEGMENT_KERNEL_END && !status; i++)
-        if (rows[i].when & when) status = tally_kernel_open(&plan->base, program, rows[i].entry, &plan->kernels[i]);
-    return status;
-}
-
-/* Makes the recipe of the ops' plain reductions. A backend may put the program together from it. */
-static tally_status parts_recipe(const tally_segments_plan *plan, const tally_segments_desc *given, tally_recipe *recipe) {
-    tally_reduce_desc desc = tally_segments_whole_desc(given);
-    tally_terms terms;
-    tally_launch launch;
-    const tally_status status = tally_reduce_resolve(&plan->base.context->info, NULL, &desc, &terms, &launch);
-    if (status) return status;
-    tally_terms_close(&terms);
-    *recipe = tally_launch_recipe(&launch);
-    return TALLY_OK;
-}
-
-tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
-                                   const tally_segment_form *form) {
-    tally_recipe recipe = {
-        .variant = variant->name, .group_threads = group_threads, .features = 1u << TALLY_FEATURE_PTX, .segments = form};
-    tally_recipe_define(&recipe, "ALONE", TALLY_LAST_ALONE);
-    tally_recipe_define(&recipe, "TOGETHER", TALLY_LAST_TOGETHER);
-    tally_recipe_add(&recipe, "outcome");
-    tally_recipe_add(&recipe, "warp_tree");
-    tally_recipe_add(&recipe, "finish");
-    if (!variant->has_teams) {
-        recipe.has_arrays = true; /* for functions that are inlined in loops */
-        recipe.guesses = true;
-        tally_recipe_define(&recipe, "ACCS", 1);
-        tally_recipe_add(&recipe, "cpu_chunks");
-    }
-    tally_recipe_add(&recipe, "segments");
-    if (!variant->has_teams) {
-        tally_recipe_add(&recipe, "cpu_segment_rows");
-        tally_recipe_add(&recipe, "cpu_segment_blocks");
-        tally_recipe_add(&recipe, "cpu_segment_flat");
-    }
-    if (variant->has_teams) {
-        tally_recipe_add(&recipe, "segment_exchange");
-        tally_recipe_add(&recipe, "segment_pivots");
-    }
-    tally_recipe_add(&recipe, variant->stem);
-    if (variant->has_teams && !form->offset_bytes) tally_recipe_add(&recipe, "segment_quads");
-    if (variant->has_teams) tally_recipe_add(&recipe, form->offset_bytes ? "segment_work" : "segment_arrays");
-    if (variant->has_teams && !form->offset_bytes) tally_recipe_add(&recipe, "segment_columns");
-    if (variant->has_teams && form->offset_bytes) {
-        recipe.features |= 1u << TALLY_FEATURE_BULK; /* OpenCL's compiler then takes the copies of segment_stage */
-        tally_recipe_define(&recipe, "BATCH_BYTES", TALLY_BATCH_BYTES(group_threads));
-        tally_recipe_define(&recipe, "LEAST_BATCH", TALLY_LEAST_BATCH);
-        tally_recipe_add(&recipe, "staging");
-        tally_recipe_add(&recipe, "segment_batch");
-        tally_recipe_add(&recipe, "segment_stage");
-    }
-    recipe.overlaps = variant->has_teams && !form->offset_bytes;
-    if (variant->has_teams && !form->offset_bytes && !form->has_where) {
-        recipe.features |= 1u << TALLY_FEATURE_ORDER | 1u << TALLY_FEATURE_BULK;
-        tally_recipe_define(&recipe, "DENSE_BYTES", TALLY_DENSE_BYTES);
-        tally_recipe_define(&recipe, "FLAT_BYTES", TALLY_FLAT_BYTES);
-        tally_recipe_add(&recipe, "segment_long");
-        tally_recipe_add(&recipe, "staging");
-        tally_recipe_add(&recipe, "segment_dense");
-        tally_recipe_add(&recipe, "segment_flat");
-    }
-    return recipe;
-}
-
-uint64_t tally_segments_flight(const tally_terms *terms) {
-    const uint64_t bytes = terms->inputs * tally_dtype_bytes(terms->in);
-    return bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
-}
-
-bool tally_segments_are_plain(const tally_segments_plan *plan) {
-    const tally_terms *terms = &plan->base.terms;
-    for (uint32_t t = 0; t < terms->count; t++)
-        if (terms->list[t].lane.pivot.load) return false;
-    return !(plan->flags & TALLY_WHERE);
-}
-
-bool tally_segments_take_long(const tally_segments_plan *plan) {
-    return plan->by == TALLY_BY_AXES && plan->variant->has_teams && plan->group_threads >= TALLY_LANES &&
-           plan->base.max_n > TALLY_CHUNK_ITEMS && tally_segments_are_plain(plan);
-}
-
-/* Returns when the plan has kernels of its ops: bits TALLY_SEGMENT_. */
-static unsigned when_by_ops(const tally_segments_plan *plan) {
-    const tally_context *context = plan->base.context;
-    const tally_terms *terms = &plan->base.terms;
-    const uint64_t flight = tally_segments_flight(terms);
-    unsigned when = TALLY_SEGMENT_BY_AXES;
-    if (plan->by != TALLY_BY_AXES) return TALLY_SEGMENT_BY_RUNS;
-    if (!tally_segments_are_plain(plan) || !plan->variant->has_teams) return when;
-    when |= TALLY_SEGMENT_PLAIN;
-    if (flight >= 2) when |= TALLY_SEGMENT_ROWS_2;
-    if (flight >= 4) when |= TALLY_SEGMENT_ROWS_4;
-    if (tally_segments_take_long(plan)) when |= TALLY_SEGMENT_LONG;
-    if (tally_lacking_feature(context, 1u << TALLY_FEATURE_PTX) != TALLY_FEATURE_END) return when;
-    when |= TALLY_SEGMENT_SHUFFLES;
-    if (flight >= 2) when |= TALLY_SEGMENT_SHUFFLES_2;
-    if (terms->inputs > 1) return when;
-    when |= TALLY_SEGMENT_FLAT;
-    if (context->features & 1u << TALLY_FEATURE_BULK && tally_dtype_bytes(terms->in) <= 4) when |= TALLY_SEGMENT_TILES;
-    return when;
-}
-
-static tally_status open_program(tally_segments_plan *plan, const tally_segments_desc *desc) {
-    void *program = NULL;
-    tally_recipe parts, recipe = tally_segments_recipe(plan->variant, plan->group_threads, &plan->form);
-    tally_status status = TALLY_OK;
-    if (!plan->variant->has_teams) {
-        status = parts_recipe(plan, desc, &parts);
-        recipe.parts = &parts;
-    }
-    if (!status) status = tally_program_get(plan->base.context, &plan->base.terms, &recipe, &program);
-    return status ? status : open_kernels(plan, program, when_by_ops(plan));
-}
-
-static tally_status open_stem(tally_segments_plan *plan, const char *stem, const char *defines, unsigned when) {
-    void *program = NULL;
-    const tally_status status = tally_program_of_stem(plan->base.context, stem, plan->group_threads, defines, &program);
-    return status ? status : open_kernels(plan, program, when);
-}
-
-tally_segments_defines tally_segments_offset_defines(uint32_t bytes) {
-    tally_segments_defines defines;
-    snprintf(defines.text, sizeof(defines.text), "#define OFFSET_BITS %u\n", 8 * bytes);
-    return defines;
-}
-
-tally_segments_defines tally_segments_key_defines(uint32_t bytes, uint32_t begin_bytes, bool shuffles) {
-    tally_segments_defines defines;
-    uint32_t word = 8;
-    while (bytes % word) word /= 2;
-    snprintf(defines.text, sizeof(defines.text),
-             "#define KEY_BYTES %u\n#define WORD_BYTES %u\n#define BEGIN u%u\n#define EACH %d\n%s", bytes, word,
-             8 * begin_bytes, TALLY_PLACED_TILES, shuffles ? "#define SHUFFLES 1\n" : "");
-    return defines;
-}
-
-/* Opens the programs that know no op: the check of offsets, and the runs of keys. */
-static tally_status open_stems(tally_segments_plan *plan) {
-    const bool shuffles = plan->variant->has_teams && plan->base.context->features & 1u << TALLY_FEATURE_PTX;
-    const tally_segments_defines defines = plan->by == TALLY_BY_KEYS
-                                               ? tally_segments_key_defines(plan->key_bytes, plan->offset_bytes, shuffles)
-                                               : tally_segments_offset_defines(plan->offset_bytes);
-    if (plan->by == TALLY_BY_KEYS) return open_stem(plan, "keys", defines.text, TALLY_SEGMENT_KEYS);
-    if (plan->by != TALLY_BY_OFFSETS || plan->flags & TALLY_UNCHECKED) return TALLY_OK;
-    return open_stem(plan, "offsets", defines.text, TALLY_SEGMENT_CHECK);
-}
-
 /* ---- the workspace --------------------------------------------------------------------------- */
 
 /* Upper limit on the partials of a launch. A power of two, so that as many chunks are a subtree.
@@ -405,23 +222,11 @@ static tally_status choose_sizes(const tally_context *context, tally_segments_de
 static tally_status keep(tally_segments_plan *plan, const tally_segments_desc *desc) {
     const tally_terms *terms = &plan->base.terms;
     const bool apart = desc->flags & TALLY_APART;
-    plan->by = desc->by;
-    plan->flags = desc->flags;
-    plan->offset_bytes = (uint32_t)tally_dtype_bytes(desc->offsets);
-    /* Runs of keys begin at offsets of the plan's own: on GPUs narrow ones where they fit. */
-    if (desc->by == TALLY_BY_KEYS) plan->offset_bytes = plan->variant->has_teams && desc->max_n <= UINT32_MAX ? 4 : 8;
+    tally_segments_choose_form(plan, desc);
     plan->last_offset = desc->offsets == TALLY_I32 ? INT32_MAX : UINT64_MAX;
-    plan->key_bytes = desc->key_bytes;
     plan->max_segments = desc->max_segments;
     plan->outs = terms->count && !apart ? 1 : terms->count;
     for (uint32_t t = 0; t < plan->outs; t++) plan->out[t] = apart ? terms->list[t].result : terms->result;
-    plan->form = (tally_segment_form){.offset_bytes = desc->by == TALLY_BY_AXES ? 0 : plan->offset_bytes,
-                                      .has_number = desc->by == TALLY_BY_KEYS,
-                                      .has_where = (desc->flags & TALLY_WHERE) != 0,
-                                      .has_initial = desc->initial != NULL,
-                                      .apart = apart,
-                                      .axes = TALLY_SHAPE_AXES,
-                                      .inputs = terms->inputs};
     plan->capacity = capacity_of(plan, desc->max_length);
     if (!terms->count) return TALLY_OK;
     plan->initial = calloc(1, terms->result.bytes);
@@ -449,9 +254,8 @@ static tally_status create(tally_context *context, const tally_segments_desc *gi
     tally_segments_plan *plan = (tally_segments_plan *)base;
     plan->variant = variant;
     status = keep(plan, &desc);
-    if (!status) status = choose_group(plan);
-    if (!status && base->terms.count) status = open_program(plan, &desc);
-    if (!status) status = open_stems(plan);
+    if (!status) status = tally_segments_choose_group(plan);
+    if (!status) status = tally_segments_open_programs(plan, &desc);
     if (!status) status = open_memory(plan);
     if (!status) status = tally_segments_open_whole(plan, &desc);
     return tally_plan_give(base, status, out);

@@ -73,16 +73,19 @@ extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIA
  * (kernels/segment_flat.h). Four groups of a multiprocessor take 144 KB. */
 #define TALLY_FLAT_BYTES 36864
 
-/* Returns the recipe of a plan's program. */
-tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
-                                   const tally_segment_form *form);
-
 /* Offsets that a plan has of its own (keep.c), and the work list of their long segments. */
 typedef struct tally_kept_offsets {
     tally_buffer *begins, *ends, *work; /* ends NULL: begins has count + 1 entries; work NULL: nothing is kept */
     uint64_t count, n;
     uint64_t chunks, longs; /* on the list, and the segments that they are of */
 } tally_kept_offsets;
+
+/* X(name): the programs of a plan by axes, by the kernels that each has. A GPU's compiler takes
+ * them at once; elsewhere they are one. */
+#define TALLY_SEGMENT_PROGRAMS(X) X(TEAMS) X(THREADS) X(ROWS) X(COLUMNS) X(LOW) X(TILES)
+#define TALLY_SEGMENT_PROGRAM_NUMBER(name) TALLY_SEGMENT_IN_##name,
+enum { TALLY_SEGMENT_PROGRAMS(TALLY_SEGMENT_PROGRAM_NUMBER) TALLY_SEGMENT_PROGRAM_END };
+#define TALLY_SEGMENT_ALL_PROGRAMS ((1u << TALLY_SEGMENT_PROGRAM_END) - 1)
 
 /* When a plan has a kernel: bits of a set. */
 enum {
@@ -100,33 +103,33 @@ enum {
     TALLY_SEGMENT_KEYS = 2048
 };
 
-/* X(member, entry point, when): the kernels of plans. */
+/* X(member, entry point, program, when): the kernels of plans. */
 #define TALLY_SEGMENT_KERNELS(X)                                                                                               \
-    X(teams, "tally_segments_teams", TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_BY_RUNS)                                            \
-    X(threads, "tally_segments_threads", TALLY_SEGMENT_BY_AXES)                                                                \
-    X(fold, "tally_segments_fold", TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_BY_RUNS)                                              \
-    X(fold_each, "tally_segments_fold_each", TALLY_SEGMENT_BY_AXES)                                                            \
-    X(few, "tally_segments_short", TALLY_SEGMENT_PLAIN)                                                                        \
-    X(columns, "tally_segments_columns", TALLY_SEGMENT_PLAIN)                                                                  \
-    X(planes, "tally_segments_planes", TALLY_SEGMENT_PLAIN)                                                                    \
-    X(rows_2, "tally_segments_rows_2", TALLY_SEGMENT_ROWS_2)                                                                   \
-    X(rows_4, "tally_segments_rows_4", TALLY_SEGMENT_ROWS_4)                                                                   \
-    X(quad, "tally_segments_quad", TALLY_SEGMENT_SHUFFLES)                                                                     \
-    X(quad_chunks, "tally_segments_quad_chunks", TALLY_SEGMENT_SHUFFLES)                                                       \
-    X(low, "tally_segments_low", TALLY_SEGMENT_SHUFFLES)                                                                       \
-    X(quads, "tally_segments_quads", TALLY_SEGMENT_SHUFFLES_2)                                                                 \
-    X(dense, "tally_segments_dense", TALLY_SEGMENT_TILES)                                                                      \
-    X(flat, "tally_segments_flat", TALLY_SEGMENT_FLAT)                                                                         \
-    X(longs, "tally_segments_long", TALLY_SEGMENT_LONG)                                                                        \
-    X(clear, "tally_segments_clear", TALLY_SEGMENT_BY_RUNS)                                                                    \
-    X(chunks, "tally_segments_chunks", TALLY_SEGMENT_BY_RUNS)                                                                  \
-    X(check_offsets, "tally_offsets_check", TALLY_SEGMENT_CHECK)                                                               \
-    X(count_runs, "tally_keys_count", TALLY_SEGMENT_KEYS)                                                                      \
-    X(place_runs, "tally_keys_place", TALLY_SEGMENT_KEYS)                                                                      \
-    X(write_runs, "tally_keys_write", TALLY_SEGMENT_KEYS)                                                                      \
-    X(write_lengths, "tally_keys_lengths", TALLY_SEGMENT_KEYS)
-#define TALLY_SEGMENT_KERNEL_NUMBER(member, entry, when) TALLY_SEGMENT_KERNEL_##member,
-#define TALLY_SEGMENT_KERNEL_MEMBER(member, entry, when) void *member;
+    X(teams, "tally_segments_teams", TEAMS, TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_BY_RUNS)                                     \
+    X(threads, "tally_segments_threads", THREADS, TALLY_SEGMENT_BY_AXES)                                                       \
+    X(fold, "tally_segments_fold", THREADS, TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_BY_RUNS)                                     \
+    X(fold_each, "tally_segments_fold_each", THREADS, TALLY_SEGMENT_BY_AXES)                                                   \
+    X(few, "tally_segments_short", ROWS, TALLY_SEGMENT_PLAIN)                                                                  \
+    X(columns, "tally_segments_columns", COLUMNS, TALLY_SEGMENT_PLAIN)                                                         \
+    X(planes, "tally_segments_planes", TEAMS, TALLY_SEGMENT_PLAIN)                                                             \
+    X(rows_2, "tally_segments_rows_2", ROWS, TALLY_SEGMENT_ROWS_2)                                                             \
+    X(rows_4, "tally_segments_rows_4", ROWS, TALLY_SEGMENT_ROWS_4)                                                             \
+    X(quad, "tally_segments_quad", ROWS, TALLY_SEGMENT_SHUFFLES)                                                               \
+    X(quad_chunks, "tally_segments_quad_chunks", TEAMS, TALLY_SEGMENT_SHUFFLES)                                                \
+    X(low, "tally_segments_low", LOW, TALLY_SEGMENT_SHUFFLES)                                                                  \
+    X(quads, "tally_segments_quads", ROWS, TALLY_SEGMENT_SHUFFLES_2)                                                           \
+    X(dense, "tally_segments_dense", TILES, TALLY_SEGMENT_TILES)                                                               \
+    X(flat, "tally_segments_flat", COLUMNS, TALLY_SEGMENT_FLAT)                                                                \
+    X(longs, "tally_segments_long", TILES, TALLY_SEGMENT_LONG)                                                                 \
+    X(clear, "tally_segments_clear", TEAMS, TALLY_SEGMENT_BY_RUNS)                                                             \
+    X(chunks, "tally_segments_chunks", TEAMS, TALLY_SEGMENT_BY_RUNS)                                                           \
+    X(check_offsets, "tally_offsets_check", TEAMS, TALLY_SEGMENT_CHECK)                                                        \
+    X(count_runs, "tally_keys_count", TEAMS, TALLY_SEGMENT_KEYS)                                                               \
+    X(place_runs, "tally_keys_place", TEAMS, TALLY_SEGMENT_KEYS)                                                               \
+    X(write_runs, "tally_keys_write", TEAMS, TALLY_SEGMENT_KEYS)                                                               \
+    X(write_lengths, "tally_keys_lengths", TEAMS, TALLY_SEGMENT_KEYS)
+#define TALLY_SEGMENT_KERNEL_NUMBER(member, entry, program, when) TALLY_SEGMENT_KERNEL_##member,
+#define TALLY_SEGMENT_KERNEL_MEMBER(member, entry, program, when) void *member;
 enum { TALLY_SEGMENT_KERNELS(TALLY_SEGMENT_KERNEL_NUMBER) TALLY_SEGMENT_KERNEL_END };
 
 typedef struct tally_segments_plan tally_segments_plan;
@@ -191,6 +194,22 @@ tally_status tally_segments_open_buffer(const tally_segments_plan *plan, uint64_
 #define TALLY_PLACED_TILES 8
 /* Keys that a thread takes of a tile. */
 uint64_t tally_keys_run(const tally_segments_plan *plan);
+
+/* ---- programs.c ------------------------------------------------------------------------------ */
+
+/* Sets what the plan's programs depend on, but for the terms, the variant and the group. */
+void tally_segments_choose_form(tally_segments_plan *plan, const tally_segments_desc *desc);
+/* Chooses the threads of a group: as many as there is local memory for, an accumulator, a lane and
+ * four segments of each. Errors: E_UNSUPPORTED where there is not enough for any group. */
+tally_status tally_segments_choose_group(tally_segments_plan *plan);
+/* Returns the recipe of a program of these: bits 1 << TALLY_SEGMENT_IN_. */
+tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32_t group_threads,
+                                   const tally_segment_form *form, unsigned programs);
+/* Makes the recipes of the programs of the plan's ops. `kernels` has the bits of each. The features
+ * of the context are tried. The caller frees the slots with free(). Errors: E_MEMORY. */
+tally_status tally_segments_choose_programs(const tally_segments_plan *plan, tally_program_slot **slots, uint32_t *count);
+/* Opens the plan's programs and kernels. */
+tally_status tally_segments_open_programs(tally_segments_plan *plan, const tally_segments_desc *desc);
 
 /* ---- launch.c -------------------------------------------------------------------------------- */
 

@@ -86,7 +86,8 @@ static void test_cell(void **state) {
     assert_int_equal(tally_terms_resolve(&desc, &terms), TALLY_OK);
     form.inputs = terms.inputs;
     form.has_initial = terms.list[0].initial != NULL && ((unsigned)c->op + (unsigned)c->in) % 2;
-    const tally_recipe recipe = tally_segments_recipe(&tally_segments_variants[TALLY_SEGMENTS_TEAMS], GROUP_THREADS, &form);
+    const tally_recipe recipe =
+        tally_segments_recipe(&tally_segments_variants[TALLY_SEGMENTS_TEAMS], GROUP_THREADS, &form, TALLY_SEGMENT_ALL_PROGRAMS);
     const unsigned features = 1u << TALLY_FEATURE_ORDER | (unsigned)stages(c) << TALLY_FEATURE_BULK;
     assert_int_equal(tally_source_create(&tally_backend_cuda, features, &terms, &recipe, &source, &bytes), TALLY_OK);
     if (tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image)) fail_msg("%s: %s", c->name, tally_last_error());

@@ -140,6 +140,30 @@ static void expect_moves_listed(tally_context *context) {
     }
 }
 
+/* Segments by axes, by offsets of 4 bytes, and by keys of 4 and 8 bytes. */
+static void expect_segments_listed(tally_context *context) {
+    static const tally_op ops[] = {TALLY_SUM, TALLY_MEAN, TALLY_MIN, TALLY_MAX, TALLY_ARGMAX, TALLY_VAR};
+    static const tally_segments_desc ways[] = {
+        {.by = TALLY_BY_AXES, .max_n = 100, .max_segments = 1},
+        {.by = TALLY_BY_AXES, .max_n = 1 << 20},
+        {.by = TALLY_BY_OFFSETS, .max_n = 1 << 20, .offsets = TALLY_I32},
+        {.by = TALLY_BY_OFFSETS, .max_n = 1 << 20, .offsets = TALLY_U32, .flags = TALLY_UNCHECKED},
+        {.by = TALLY_BY_KEYS, .max_n = 1 << 20, .key_bytes = 4},
+        {.by = TALLY_BY_KEYS, .max_n = 1 << 20, .key_bytes = 8}};
+    for (size_t w = 0; w < TALLY_ARRAY_LENGTH(ways); w++)
+        for (size_t c = 0; c < TALLY_ARRAY_LENGTH(ops) * TALLY_ARRAY_LENGTH(dtypes); c++) {
+            tally_segments_desc desc = ways[w];
+            tally_plan *plan;
+            desc.size = sizeof(desc);
+            desc.op = ops[c / 4];
+            desc.in = dtypes[c % 4];
+            MUST(tally_segments_plan_create(context, &desc, &plan));
+            if (from_source)
+                fail_msg("way %zu of %s of %s is not in the list", w, tally_op_name(desc.op), tally_dtype_name(desc.in));
+            tally_plan_destroy(plan);
+        }
+}
+
 /* Plans for any n, also for sizes between those that the list was made with. Returns the number of
  * programs. */
 static size_t expect_listed(const char *device, const tally_cuda_archive_head *all) {
@@ -157,6 +181,7 @@ static size_t expect_listed(const char *device, const tally_cuda_archive_head *a
             }
     expect_scans_listed(context);
     expect_moves_listed(context);
+    expect_segments_listed(context);
     const size_t programs = (size_t)from_archive;
     tally_context_destroy(context);
     return programs;

@@ -17,7 +17,7 @@
 
 #include <tally/tally.h>
 
-#include "host/pool.h"
+#include "base/pool.h"
 
 #define CALLERS 3
 #define ROUNDS 6

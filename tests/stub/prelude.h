@@ -13,6 +13,7 @@
 #define GLOBAL
 #define BOUNDS
 #define INLINE static inline __attribute__((unused))
+#define NOT_INLINED __attribute__((unused))
 #define ALIGN(n) __attribute__((aligned(n)))
 #define SIGN(a) signbit(a)
 

@@ -8,6 +8,7 @@
 #include "move/move.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
+#include "segments/segments.h"
 
 #include "prebuild.h"
 
@@ -113,14 +114,76 @@ static tally_status add_reductions(prebuild_list *list, tally_op op, tally_dtype
     return status;
 }
 
+static tally_context any_device(void) {
+    return (tally_context){.backend = &tally_backend_cuda, .info = describe(devices[0].name), .features = find_features()};
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+/* Segments are prebuilt of these ops: by axes, and by offsets and keys of 4 bytes. */
+static const tally_op segment_ops[] = {TALLY_SUM, TALLY_MEAN, TALLY_MIN, TALLY_MAX, TALLY_ARGMAX, TALLY_VAR};
+
+static tally_status add_segments_by(prebuild_list *list, tally_op op, tally_dtype in, const tally_segments_desc *desc) {
+    static const char *const ways[] = {[TALLY_BY_AXES] = "axes", [TALLY_BY_OFFSETS] = "offsets", [TALLY_BY_KEYS] = "keys"};
+    tally_context context = any_device();
+    const tally_terms_desc what = {.in = in, .single = {.op = op}};
+    tally_segments_plan plan = {.base = {.context = &context, .max_n = desc->max_n},
+                                .variant = &tally_segments_variants[TALLY_SEGMENTS_TEAMS]};
+    tally_program_slot *slots = NULL;
+    uint32_t count = 0;
+    char *source, name[64];
+    size_t bytes;
+    tally_status status = tally_terms_resolve(&what, &plan.base.terms);
+    if (status) return status;
+    tally_segments_choose_form(&plan, desc);
+    status = tally_segments_choose_group(&plan);
+    if (!status) status = tally_segments_choose_programs(&plan, &slots, &count);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        snprintf(name, sizeof(name), "%s %s by %s, kernels %x", tally_op_name(op), tally_dtype_name(in), ways[desc->by],
+                 slots[i].kernels);
+        status =
+            tally_source_create(&tally_backend_cuda, context.features, &plan.base.terms, &slots[i].recipe, &source, &bytes);
+        if (!status) status = add(list, "segments", name, 0, source, bytes);
+    }
+    free(slots);
+    tally_terms_close(&plan.base.terms);
+    return status;
+}
+
+static tally_status add_segments(prebuild_list *list, tally_op op, tally_dtype in) {
+    static const tally_segments_desc descs[] = {{.by = TALLY_BY_AXES, .max_n = UINT64_C(1) << 40},
+                                                {.by = TALLY_BY_OFFSETS, .offsets = TALLY_I32},
+                                                {.by = TALLY_BY_KEYS, .max_n = 1}};
+    tally_status status = TALLY_OK;
+    for (size_t i = 0; i < TALLY_ARRAY_LENGTH(segment_ops); i++)
+        for (size_t d = 0; d < TALLY_ARRAY_LENGTH(descs) && op == segment_ops[i] && !status; d++)
+            status = add_segments_by(list, op, in, &descs[d]);
+    return status;
+}
+
+/* Adds what knows no op: the check of offsets, and the runs of keys of 4 and 8 bytes. */
+static tally_status add_runs(prebuild_list *list) {
+    const bool shuffles = find_features() & 1u << TALLY_FEATURE_PTX;
+    tally_status status = TALLY_OK;
+    for (unsigned form = 0; form < 4 && !status; form++) {
+        const unsigned bytes = form & 1 ? 8 : 4, threads = form & 2 ? 128 : 256;
+        char name[64];
+        snprintf(name, sizeof(name), "offsets of %u bytes, groups of %u", bytes, threads);
+        status = add_stem(list, "segments", name, "offsets", threads, tally_segments_offset_defines(bytes).text);
+        snprintf(name, sizeof(name), "keys of %u bytes, groups of %u", bytes, threads);
+        if (!status)
+            status = add_stem(list, "segments", name, "keys", threads, tally_segments_key_defines(bytes, 4, shuffles).text);
+    }
+    return status;
+}
+
 /* ---- scans and moves ------------------------------------------------------------------------- */
 
 /* Scans are prebuilt of these ops, inclusive and exclusive. */
 static const tally_op scan_ops[] = {TALLY_SUM, TALLY_PROD, TALLY_MIN, TALLY_MAX};
 
 static tally_status add_scan(prebuild_list *list, tally_op op, tally_dtype in, uint32_t flags, uint64_t max_n) {
-    const tally_context context = {
-        .backend = &tally_backend_cuda, .info = describe(devices[0].name), .features = find_features()};
+    const tally_context context = any_device();
     tally_scan_desc desc = {.size = sizeof(desc), .op = op, .in = in, .flags = flags, .max_n = max_n};
     tally_scan_launch launch = {0};
     tally_terms terms;
@@ -190,14 +253,17 @@ tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *li
             if (!(ops >> op & 1 && dtypes >> in & 1 && tally_op_row_for(op, in, TALLY_ACCURACY_DEFAULT))) continue;
             if (!status) status = add_reductions(list, op, in);
             if (!status) status = add_scans(list, op, in);
+            if (!status) status = add_segments(list, op, in);
         }
-    if (!status && ops == UINT64_MAX) status = add_moves(list); /* of no op */
+    const bool all = ops == UINT64_MAX;
+    if (!status && all) status = add_moves(list); /* of no op */
+    if (!status && all) status = add_runs(list);
     if (list->count) qsort(list->programs, list->count, sizeof(*list->programs), compare);
     return status;
 }
 
 void prebuild_list_print(const prebuild_list *list) {
-    static const char *const kinds[] = {"trials", "reductions", "scans", "moves"};
+    static const char *const kinds[] = {"trials", "reductions", "segments", "scans", "moves"};
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(kinds); k++) {
         size_t count = 0, bytes = 0;
         for (size_t i = 0; i < list->count; i++) {

@@ -14,7 +14,7 @@
  * job, which costs less than that, wakes none unless another one came shortly before it.
  */
 #define _GNU_SOURCE
-#include "host/pool.h"
+#include "base/pool.h"
 
 #include <ctype.h>
 #include <errno.h>

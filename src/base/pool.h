@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pool.h: the threads of the backend `host`, which all its contexts share. */
-#ifndef TALLY_SRC_HOST_POOL_H
-#define TALLY_SRC_HOST_POOL_H
+/* pool.h: the threads of the library, which all contexts share: for the launches of the backend
+ * `host`, and for programs that are compiled at once. */
+#ifndef TALLY_SRC_BASE_POOL_H
+#define TALLY_SRC_BASE_POOL_H
 
 #include "base/base.h"
 
