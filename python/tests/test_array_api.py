@@ -7,6 +7,7 @@ import cmath
 import inspect
 import itertools
 import math
+import typing
 
 import hypothesis.extra.numpy as arrays
 import hypothesis.strategies as st
@@ -510,6 +511,36 @@ def test_strict_arrays(strict, name, data, keepdims):
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
     elif np.abs(host).max() < 100:
         np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("name", ["CPU_DEVICE", "device1"])
+def test_strict_devices(strict, name):
+    """Results are on the array's device, where the library tells devices apart that DLPack does not."""
+    device = strict.Device(name)
+    x = strict.asarray([[3.0, 1.0, 2.0]] * 2, device=device)
+    places = strict.asarray([0, 1], device=device)
+    results = [
+        tally.sum(x),
+        tally.sum(x, axis=0, dtype=strict.float32),
+        tally.cumulative_sum(x, axis=1),
+        tally.take(x, places, axis=0),
+        tally.scan("max", x[0, ::2], reverse=True),
+        tally.vecdot(x, x),
+        *tally.minmax(x[:, ::2], axis=1),
+        tally.Plan("max", x, axis=1)(),
+    ]
+    assert [one.device for one in results] == [device] * len(results)
+
+
+def test_axis_hints():
+    """Every integer type is an axis: NumPy's too."""
+    for name, words in SIGNATURES.items():
+        if "axis" in words.split():
+            hint = typing.get_type_hints(getattr(tally, name))["axis"]
+            assert typing.SupportsIndex in (hint, *typing.get_args(hint)), name
+    assert isinstance(np.int64(0), typing.SupportsIndex)
+    x = np.ones((2, 3))
+    assert tally.sum(x, axis=np.int64(1)).shape == (2,) and tally.sum(x, axis=(np.int8(0), np.int64(1))) == 6
 
 
 def test_strict_others(strict):

@@ -322,7 +322,7 @@ def test_copies_keep_the_kind():
     """Where items must lie in C order, the results of an array that does not are of its library."""
     strict = pytest.importorskip("array_api_strict")
     x = strict.asarray(np.arange(10.0))[::2]
-    places, flags = strict.asarray([0, 1, 5]), strict.asarray([True, False, True, False, False])
+    places, flags = strict.asarray([0, 1, 5]), strict.asarray([1, 0, 1, 0, 0], dtype=strict.int8)
     results = [
         tally.take(x, places[:2]),
         tally.scan("sum", x, flags=flags),

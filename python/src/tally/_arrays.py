@@ -74,13 +74,13 @@ def _dlpack_importer(x: Any) -> "Callable[[Any], View]":
     if type(x).__module__.partition(".")[0] in ("jax", "jaxlib"):
         own = JaxKind()
     elif hasattr(x, "__array_namespace__"):
-        own = NamespaceKind(x.__array_namespace__())
+        own = NamespaceKind(x.__array_namespace__()).of(x)
 
     def view(value: Any) -> View:
         if own is not None:
             if isinstance(own, JaxKind) and value.is_deleted():
                 raise ValueError("this JAX array has been deleted, or donated to a call")
-            made = view_of_dlpack(value, own)
+            made = view_of_dlpack(value, own.of(value) if isinstance(own, NamespaceKind) else own)
             made.readonly = made.readonly or isinstance(own, JaxKind)  # its capsules do not say so
             return made
         made = view_of_dlpack(value, BUFFER)

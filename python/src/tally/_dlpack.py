@@ -265,11 +265,18 @@ class HandedKind(Kind):
 
 
 class NamespaceKind(HandedKind):
-    """Arrays of a library with the array API: results are its namespace's arrays."""
+    """Arrays of a library with the array API: results are its namespace's arrays, on the arrays' own
+    device. The library may tell devices apart that DLPack does not."""
 
-    def __init__(self, namespace: Any) -> None:
+    def __init__(self, namespace: Any, device: Any = None) -> None:
         self.namespace = namespace
+        self.device = device
         self.name = f"{getattr(namespace, '__name__', 'array API')} array"
+
+    def of(self, x: Any) -> NamespaceKind:
+        """The kind of an array, on its device."""
+        device = getattr(x, "device", None)
+        return self if device == self.device else NamespaceKind(self.namespace, device)
 
     def dtype(self, dtype: Dtype) -> Any:
         found = getattr(self.namespace, dtype.long_name, None)
@@ -278,7 +285,8 @@ class NamespaceKind(HandedKind):
         return found
 
     def empty(self, like: View, shape: "tuple[int, ...]", dtype: Dtype) -> View:
-        made = self.namespace.empty(shape, dtype=self.dtype(dtype))
+        where = {} if self.device is None else {"device": self.device}
+        made = self.namespace.empty(shape, dtype=self.dtype(dtype), **where)
         view = view_of_dlpack(made, self)
         if view.readonly:
             raise BufferError(f"{self.name}: an array that was just made is read-only by DLPack")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Hashable, Optional
+from typing import Any, Callable, Hashable, Optional, SupportsIndex
 
 from tally._arrays import view_of
 from tally._buffers import Buffers, in_order, struct
@@ -64,7 +64,7 @@ def _move(
         buffers.run(key, make, lambda plan, queue: call(plan, queue, args))
 
 
-def take(x: Any, indices: Any, /, *, axis: Optional[int] = None) -> Any:
+def take(x: Any, indices: Any, /, *, axis: Optional[SupportsIndex] = None) -> Any:
     """The items of x at these places along an axis, which may be left out for an array of one axis:
     gather. A negative place counts from the end. IndexError for one beyond an end. Along axis 0, of
     rows of up to 16 bytes, the indices are read as they are. Else each result of 16 bytes or less

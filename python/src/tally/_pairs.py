@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tally._arrays import view_of
 from tally._library import BY_NAME, OPS, real_number
-from tally._reduce import Axis, broadcast_shapes, converted, reduce, reduced_axes
+from tally._reduce import Axis, axis_number, broadcast_shapes, converted, reduce, reduced_axes
 from tally._view import HOST, View, numpy_kind_if_here
 
 
@@ -24,7 +24,7 @@ def pair(name: str, x: Any, y: Any) -> "tuple[View, View]":
     return first.broadcast(shape, "x"), second.broadcast(shape, "y")
 
 
-def _extent(shape: "tuple[int, ...]", axis: int) -> int:
+def _extent(shape: "tuple[int, ...]", axis: SupportsIndex) -> int:
     """The extent of one axis. AxisError if the array does not have it."""
     return shape[reduced_axes((axis,), len(shape)).index(1)]
 
@@ -34,7 +34,7 @@ def vecdot(
     y: Any,
     /,
     *,
-    axis: int = -1,
+    axis: SupportsIndex = -1,
     keepdims: bool = False,
     dtype: Any = None,
     out: Any = None,
@@ -52,7 +52,7 @@ def vecdot(
         raise TypeError("vecdot does not take items of type bool: count_nonzero of x & y counts pairs")
     shapes = view_of(x).shape, view_of(y).shape
     sizes = [_extent(shape, axis) for shape in shapes]
-    if axis >= 0 and len(shapes[0]) != len(shapes[1]):
+    if axis_number(axis) >= 0 and len(shapes[0]) != len(shapes[1]):
         raise ValueError(
             f"vecdot: the axis {axis} of arrays of {len(shapes[0])} and {len(shapes[1])} axes: give one from the end, "
             "-1 for the last, which is the same axis of both"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, SupportsIndex, Tuple, Union
 
 from tally._arrays import view_of
 from tally._context import context_of
@@ -13,7 +13,8 @@ from tally._library import BY_NAME, DTYPES, MASKS, AxisError, Dtype, check, dtyp
 from tally._results import initial_bytes, is_wider_float, output_of, output_view
 from tally._view import BUFFER, HOST, View, as_copy
 
-Axis = Union[None, int, "tuple[int, ...]"]
+#: an integer of any library, NumPy's too
+Axis = Union[None, SupportsIndex, Tuple[SupportsIndex, ...]]
 _INDEX_OPS = frozenset(op_number(name) for name in ("argmin", "argmax", "iamax"))
 _COUNTS = frozenset(op_number(name) for name in ("count_nonzero",)) | _INDEX_OPS
 _KEEPS_FLOATS = frozenset(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, SupportsIndex
 
 from tally._arrays import view_of
 from tally._buffers import Buffers, in_order, struct
@@ -27,7 +27,7 @@ from tally._view import CUDA, HOST, OPENCL, View, strides_of
 _FIRST = {"sum": 0, "prod": 1}
 
 
-def _axis(axis: Optional[int], ndim: int) -> int:
+def _axis(axis: Optional[SupportsIndex], ndim: int) -> int:
     if ndim == 0:
         raise ValueError("a scan needs an array of one axis or more")
     if axis is None:
@@ -50,7 +50,7 @@ def scan(
     x: Any,
     /,
     *,
-    axis: Optional[int] = None,
+    axis: Optional[SupportsIndex] = None,
     exclusive: bool = False,
     reverse: bool = False,
     initial: Any = None,
@@ -221,7 +221,9 @@ def _run(
         buffers.run(("scan", *scan), scan.make, lambda plan, queue: call(plan, queue, args))
 
 
-def cumulative_sum(x: Any, /, *, axis: Optional[int] = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_sum(
+    x: Any, /, *, axis: Optional[SupportsIndex] = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
     """Running sums along an axis, as the array API's. include_initial: 0 comes first, so that there
     is one value more.
 
@@ -232,7 +234,9 @@ def cumulative_sum(x: Any, /, *, axis: Optional[int] = None, dtype: Any = None, 
     return scan("sum", x, axis=axis, dtype=dtype, include_initial=include_initial)
 
 
-def cumulative_prod(x: Any, /, *, axis: Optional[int] = None, dtype: Any = None, include_initial: bool = False) -> Any:
+def cumulative_prod(
+    x: Any, /, *, axis: Optional[SupportsIndex] = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
     """Running products along an axis, as the array API's. include_initial: 1 comes first.
 
     >>> import numpy, tally
