@@ -3,6 +3,8 @@
 # from the library's own objects and makes an archive of them. The archive becomes another object:
 # prebuilt_objects. Without TALLY_CUDA_ARCHS it is empty.
 set(prebuilt_objects "")
+include(${CMAKE_CURRENT_LIST_DIR}/archs.cmake)
+tally_check_archs("${TALLY_CUDA_ARCHS}")
 if(NOT TALLY_WITH_CUDA)
   if(TALLY_CUDA_ARCHS)
     message(FATAL_ERROR "TALLY_CUDA_ARCHS=${TALLY_CUDA_ARCHS}: the CUDA backend is off")

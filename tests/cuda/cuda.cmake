@@ -22,3 +22,5 @@ target_compile_definitions(test_prebuilt PRIVATE TALLY_PREBUILD="$<TARGET_FILE:t
 add_dependencies(test_prebuilt tally_prebuild)
 add_test(NAME prebuilt COMMAND test_prebuilt)
 set_tests_properties(prebuilt PROPERTIES LABELS unit TIMEOUT 600 SKIP_RETURN_CODE 77)
+add_test(NAME prebuilt-archs COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -P ${CMAKE_CURRENT_LIST_DIR}/archs.cmake)
+set_tests_properties(prebuilt-archs PROPERTIES LABELS unit)
