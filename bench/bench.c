@@ -9,8 +9,8 @@
 
 #include "bench.h"
 #include "segments.h"
+#include "tools/print/new_file.h"
 #include "tools/print/output.h"
-#include "tools/print/plot.h"
 #include "tools/print/progress.h"
 #include "tools/print/units.h"
 
@@ -408,8 +408,8 @@ static int bench(int argc, char **argv) {
     if (wrong) return wrong - 1;
     static bench_run run;
     run.options = &options;
-    if (options.plot && !plot_can_write(options.plot))
-        return fprintf(stderr, "tally_bench: %s: %s\n", options.plot, strerror(errno)), 1;
+    const char *unwritable = options.plot ? new_file_check(options.plot) : NULL;
+    if (unwritable) return fprintf(stderr, "tally_bench: %s: %s\n", options.plot, unwritable), 1;
     if (options.progress) progress_plain();
     if (options.grid) stop_prepare(options.seconds);
     const int unopened = options.select ? open_listed(&run, options.select) : 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* figure.c: the figures of a run as charts. Each device, primitive, operator, type and cache has
  * one, with the engines' bandwidth by the number of items. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,14 +111,14 @@ static void draw(plot *p, const figure_chart *chart, int blocks) {
 
 int figure_write(const char *file, int blocks) {
     plot p;
-    int failed = !plot_begin(&p);
-    for (const figure_chart *chart = charts; chart && !failed; chart = chart->next) draw(&p, chart, blocks);
-    if (!failed) failed = !plot_end(&p, file, "tally bench");
-    if (failed) fprintf(stderr, "tally_bench: %s: %s\n", file, strerror(errno));
+    const char *wrong = plot_begin(&p) ? NULL : "out of memory";
+    for (const figure_chart *chart = charts; chart && !wrong; chart = chart->next) draw(&p, chart, blocks);
+    if (!wrong) wrong = plot_end(&p, file, "tally bench");
+    if (wrong) fprintf(stderr, "tally_bench: %s: %s\n", file, wrong);
     while (charts) {
         figure_chart *next = charts->next;
         free(charts);
         charts = next;
     }
-    return failed;
+    return wrong != NULL;
 }

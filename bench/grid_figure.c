@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* grid_figure.c: the grid of each device as a heat map. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +71,10 @@ int grid_figure(const char *file, const bench_options *options, const bench_resu
                 const tally_device_info *const *devices, int count) {
     plot p;
     plot_cell *cells = malloc(MOST_CELLS * sizeof(*cells));
-    int failed = !cells || !plot_begin(&p);
-    for (int d = 0; d < count && !failed; d++) draw(&p, cells, options, results, devices[d]);
-    if (!failed) failed = !plot_end(&p, file, "tally bench --grid");
-    if (failed) fprintf(stderr, "tally_bench: %s: %s\n", file, strerror(errno));
+    const char *wrong = cells && plot_begin(&p) ? NULL : "out of memory";
+    for (int d = 0; d < count && !wrong; d++) draw(&p, cells, options, results, devices[d]);
+    if (!wrong) wrong = plot_end(&p, file, "tally bench --grid");
+    if (wrong) fprintf(stderr, "tally_bench: %s: %s\n", file, wrong);
     free(cells);
-    return failed;
+    return wrong != NULL;
 }

@@ -220,9 +220,9 @@ static int draw(const bench *b, const point *points, int count, const char *file
                               .labels = labels};
     if (!plot_begin(&p)) return complain("out of memory");
     plot_draw_lines(&p, &lines);
-    if (plot_end(&p, file, "tally_host_curve")) return 0;
-    perror(file);
-    return 1;
+    const char *wrong = plot_end(&p, file, "tally_host_curve");
+    if (wrong) fprintf(stderr, "tally_host_curve: %s: %s\n", file, wrong);
+    return wrong != NULL;
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "tools/files/npy_write.h"
+#include "tools/print/new_file.h"
 #include "tools/print/progress.h"
 
 static struct {
@@ -30,7 +30,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
         progress_erase();
         const ssize_t written = write(STDERR_FILENO, maps[i].message, maps[i].bytes);
         (void)written;
-        npy_write_emergency();
+        new_file_emergency();
         _exit(CLI_FAILED);
     }
     sigaction(number, &before, NULL); /* not in our maps: the faulting instruction runs again */

@@ -3,9 +3,11 @@
  * machine. */
 #include "study.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <tally/tally.h>
 
@@ -204,9 +206,16 @@ void test_study_plot(void **unused) {
     tally_variant_info v;
     char path[512], command[600], label[128], *text = NULL;
     size_t bytes = 0;
+    struct stat before, after;
     need_device();
-    json_object *o = study_json("study --n 2048 --sweep --json --plot plot.svg");
     snprintf(path, sizeof(path), "%s/plot.svg", folder_path());
+    write_file("plot.svg", "old", 3);
+    assert_true(chmod(path, 0640) == 0 && stat(path, &before) == 0);
+    json_object *o = study_json("study --n 2048 --sweep --json --plot plot.svg");
+    /* The old file is replaced, not written to, so a reader sees all of one of them. */
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_not_equal(after.st_ino, before.st_ino);
+    assert_int_equal(after.st_mode & 0777, 0640);
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
     assert_true(getdelim(&text, &bytes, 0, f) > 0);
@@ -290,7 +299,11 @@ void test_study_usage(void **unused) {
         {"study --primitive scan --n 2^40", {"1099511627776 items of f32", "too many", device}, NULL, NULL},
         {"study --primitive gather --n 2^40", {"1099511627776 items of f32", "too many", device}, NULL, NULL},
         {"study --n 64 --plot absent/x.svg", {"absent/x.svg", "No such file"}, NULL, NULL},
+        {"study --n 64 --plot pipe.svg", {"pipe.svg", "no regular file"}, NULL, NULL},
     };
+    char pipe[512];
     need_device();
+    snprintf(pipe, sizeof(pipe), "%s/pipe.svg", folder_path());
+    assert_true(mkfifo(pipe, 0600) == 0 || errno == EEXIST);
     must_refuse_rows(failures, COUNT(failures), 1);
 }

@@ -21,15 +21,3 @@ int files_temporary(void) {
     if (fd >= 0) unlink(path);
     return fd;
 }
-
-bool files_write(int fd, const void *data, size_t bytes) {
-    const unsigned char *at = data;
-    while (bytes) {
-        const ssize_t n = write(fd, at, bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* files.h: small tasks with descriptors. On failure errno has the reason. */
+/* files.h: temporary files. On failure errno has the reason. */
 #ifndef TALLY_FILES_H
 #define TALLY_FILES_H
-
-#include <stdbool.h>
-#include <stddef.h>
-
-/* Writes all bytes. */
-bool files_write(int fd, const void *data, size_t bytes);
 
 /* Returns the folder of temporary files: $TMPDIR, or /tmp. */
 const char *files_temporary_folder(void);

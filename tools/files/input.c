@@ -16,6 +16,7 @@
 #include "files.h"
 #include "foreign.h"
 #include "tools/guard.h"
+#include "tools/print/output.h"
 #include "tools/print/progress.h"
 #include "swap.h"
 
@@ -249,7 +250,7 @@ static bool copy_stream(input *in, int fd) {
     size_t got = in->held;
     in->held = 0;
     do {
-        if (!files_write(fd, in->buffer, got)) return wrong_copy(in);
+        if (!output_write(fd, in->buffer, got)) return wrong_copy(in);
         in->map_bytes += got;
         if (in->map_bytes > in->n * in->item_bytes) break;
         if (!read_up_to(in, in->buffer, BUFFER_BYTES, &got)) return false;

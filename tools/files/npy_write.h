@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * npy_write.h: writes a .npy file. The file grows in the same folder under a temporary name, and is
- * renamed when it is complete. An error or a signal leaves no partial file. One file at a time.
+ * npy_write.h: writes a .npy file. The file appears at its path only when it is complete
+ * (tools/print/new_file.h). One file at a time.
  */
 #ifndef TALLY_NPY_WRITE_H
 #define TALLY_NPY_WRITE_H
@@ -10,13 +10,13 @@
 #include <stddef.h>
 
 #include "npy.h"
+#include "tools/print/new_file.h"
 
 typedef struct npy_writer {
     const char *name; /* for messages: the path */
     tally_dtype dtype;
     size_t data_offset; /* room for the header, which is written last */
-    char *place, *temporary;
-    int fd;
+    new_file file;
 } npy_writer;
 
 /* Starts a file. `dimensions` is the upper limit of the shape's dimensions. Reports an error in the
@@ -32,8 +32,5 @@ bool npy_write_close(npy_writer *w, const npy_shape *shape);
 
 /* Removes the unfinished file. A no-op after npy_write_close. */
 void npy_write_abandon(npy_writer *w);
-
-/* Removes the unfinished file. Safe in a signal handler that ends the program. */
-void npy_write_emergency(void);
 
 #endif

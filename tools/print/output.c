@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Standard output, of the program and of the bench. */
+/* output.c: see output.h. */
 #include "output.h"
 
 #include <errno.h>
@@ -15,4 +15,16 @@ const char *output_flush(void) {
     const ssize_t nothing = errno ? 0 : write(STDOUT_FILENO, "", 0);
     (void)nothing;
     return errno ? strerror(errno) : "write error";
+}
+
+bool output_write(int fd, const void *data, size_t bytes) {
+    const unsigned char *at = data;
+    while (bytes) {
+        const ssize_t n = write(fd, at, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return true;
 }

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "new_file.h"
+#include "output.h"
 
 #define BOTTOM_MARGIN 24.0
 
@@ -35,39 +37,41 @@ static void put_escaped(FILE *file, const char *text) {
     }
 }
 
-bool plot_can_write(const char *file) {
-    const bool is_new = access(file, F_OK) != 0;
-    FILE *f = fopen(file, "ab");
-    if (!f) return false;
-    fclose(f);
-    if (is_new) unlink(file);
-    return true;
+/* Writes the page around the charts. */
+static void put_page(const plot *p, FILE *page, const char *title) {
+    const double height = p->y + BOTTOM_MARGIN;
+    fprintf(page,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+            "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n<title>",
+            PLOT_WIDTH, height, PLOT_WIDTH, height);
+    put_escaped(page, title);
+    fprintf(page, "</title>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", PLOT_WIDTH, height);
+    fwrite(p->text, 1, p->bytes, page);
+    fputs("</svg>\n", page);
 }
 
-bool plot_end(plot *p, const char *file, const char *title) {
+static const char *write_file(const char *path, const char *text, size_t bytes) {
+    new_file file;
+    const char *wrong = new_file_open(&file, path);
+    if (wrong) return wrong;
+    if (output_write(file.fd, text, bytes)) return new_file_close(&file);
+    wrong = strerror(errno);
+    new_file_abandon(&file);
+    return wrong;
+}
+
+const char *plot_end(plot *p, const char *path, const char *title) {
+    char *text = NULL;
+    size_t bytes;
     bool good = fclose(p->body) == 0;
-    FILE *out = good ? fopen(file, "wb") : NULL;
-    good = out != NULL;
-    if (out) {
-        const double height = p->y + BOTTOM_MARGIN;
-        fprintf(out,
-                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-                "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n<title>",
-                PLOT_WIDTH, height, PLOT_WIDTH, height);
-        put_escaped(out, title);
-        fprintf(out, "</title>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", PLOT_WIDTH, height);
-        fwrite(p->text, 1, p->bytes, out);
-        fputs("</svg>\n", out);
-        good = !ferror(out);
-        const int kept = errno;
-        good = fclose(out) == 0 && good;
-        if (!good && kept) errno = kept;
-    }
-    const int kept = errno;
+    FILE *page = good ? open_memstream(&text, &bytes) : NULL;
+    if (page) put_page(p, page, title);
+    good = page && fclose(page) == 0;
     free(p->text);
-    errno = kept;
-    return good;
+    const char *wrong = good ? write_file(path, text, bytes) : "out of memory";
+    free(text);
+    return wrong;
 }
 
 static void put_text(plot *p, plot_style style, const char *text) {

@@ -32,11 +32,9 @@ typedef struct plot_style {
 } plot_style;
 
 bool plot_begin(plot *p); /* returns false if memory is short */
-/* Tests that the file can be written before the work starts. Leaves no empty file. On failure
- * returns false with errno set. */
-bool plot_can_write(const char *file);
-/* Writes the file and frees the plot. On failure returns false with errno set. */
-bool plot_end(plot *p, const char *file, const char *title);
+/* Writes the file, whole or not at all (new_file.h), and frees the plot. Returns NULL, or what is
+ * wrong. */
+const char *plot_end(plot *p, const char *path, const char *title);
 
 void plot_text(plot *p, double x, double y, plot_style style, const char *text);
 void plot_text_upwards(plot *p, double x, double y, plot_style style, const char *text);

@@ -27,8 +27,8 @@ void progress_erase(void);
 /* Blocks the signals that whoever started the program has it ignore, as nohup does. LLVM in POCL
  * replaces what ignores them by a handler, which would end the program. */
 void progress_block_ignored(void);
-/* Sets a function that runs before a signal ends the program; such signals erase the line too.
- * Ignored signals stay ignored. `clean` must be safe in a signal handler. */
+/* Sets a function that runs before a signal ends the program (NULL: none); such signals erase the
+ * line too. Ignored signals stay ignored. `clean` must be safe in a signal handler. */
 void progress_at_signals(void (*clean)(void));
 
 #endif

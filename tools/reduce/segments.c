@@ -308,7 +308,6 @@ bool reduce_segments(const reduce_request *r, char *const *files, reduce_total *
     segments *s = calloc(1, sizeof(*s));
     if (!s) return cli_report("out of memory"), false;
     s->r = r;
-    s->to.fd = -1;
     s->files = files;
     const bool done = reduce_all(s);
     if (done) {

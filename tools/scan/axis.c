@@ -134,7 +134,7 @@ static void release(axis_job *j) {
 }
 
 bool scan_along_axis(const scan_request *r, scan_outcome *o) {
-    axis_job j = {.r = r, .o = o, .to = {.fd = -1}};
+    axis_job j = {.r = r, .o = o};
     bool done = array_open(&j.in, r->path, r->types.raw, true) && find_axes(&j);
     if (done && !r->json) progress_wait(PROGRESS_COMPILING);
     done = done && create_plan(&j) && npy_write_open(&j.to, r->output, o->out, j.in.shape.dimensions + 1) && scan(&j);

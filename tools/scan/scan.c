@@ -258,7 +258,7 @@ static void release(job *j) {
 
 cli_exit cli_scan(const cli_options *options, int count, char **operands) {
     scan_request r;
-    job j = {.r = &r, .to = {.fd = -1}};
+    job j = {.r = &r};
     cli_exit code = scan_understand(options, count, operands, &r);
     if (code == CLI_DONE) code = cli_open(options, &r.context);
     if (code == CLI_DONE && tally_context_get_info(r.context, &r.info) != TALLY_OK) {

@@ -2,7 +2,6 @@
 /* plot.c: charts of the study: bandwidth by row, and in a sweep by n and by factor, for each
  * device. */
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,6 +240,6 @@ bool study_plot(const study_request *request, const study_device *devices, size_
     for (size_t i = 0; i < count && request->primitive == CLI_SEGMENTS; i++) draw_lengths(&p, request, &devices[i]);
     for (size_t i = 0; i < count; i++) draw_factors(&p, request, &devices[i]);
     snprintf(title, sizeof(title), "tally study: %.100s", study_what(request, 0).text);
-    if (plot_end(&p, request->plot, title)) return true;
-    return cli_report("%s: %s", request->plot, strerror(errno)), false;
+    const char *wrong = plot_end(&p, request->plot, title);
+    return !wrong || (cli_report("%s: %s", request->plot, wrong), false);
 }

@@ -3,14 +3,13 @@
  * primitive, on one or more devices. */
 #include "study.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "tools/print/plot.h"
+#include "tools/print/new_file.h"
 
 #define DEFAULT_N ((uint64_t)3 << 22) /* document 003's */
 #define DEFAULT_RUNS 15
@@ -172,8 +171,9 @@ cli_exit cli_study(const cli_options *options, int count, char **operands) {
         at = end;
     }
     if (!copy) used = 1;
-    if (code == CLI_DONE && request.plot && !plot_can_write(request.plot)) {
-        cli_report("%s: %s", request.plot, strerror(errno));
+    const char *wrong = code == CLI_DONE && request.plot ? new_file_check(request.plot) : NULL;
+    if (wrong) {
+        cli_report("%s: %s", request.plot, wrong);
         code = CLI_FAILED;
     }
     for (size_t i = 0; i < used && code == CLI_DONE && used > 1; i++) code = try_device(selections[i]);
