@@ -33,6 +33,12 @@ cli_exit cli_read_types(const cli_options *o, cli_types *t) {
     return CLI_DONE;
 }
 
+/* Tells whether the f64 that the library takes a parameter as is the whole number that an integer
+ * type would hold. A long double has the digits of every integer type. */
+static bool is_kept_by_f64(const char *number, double value, tally_dtype type) {
+    return tally_dtype_kind(type) == TALLY_KIND_FLOAT || truncl(strtold(number, NULL)) == (long double)trunc(value);
+}
+
 /* Reads NAME=VALUE or NAME:TYPE=VALUE. */
 cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params, uint32_t *count) {
     const char *equals = strchr(text, '=');
@@ -49,6 +55,9 @@ cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params
     if (type && !is_custom) return cli_usage("--param %s: only parameters of --load have a type", text);
     if (type && !accumulator_exists(type, &param->type))
         return cli_usage("--param %s: unknown type of a parameter; %s", text, cli_there_are(type, cli_acc_names()).text);
+    if (type && !is_kept_by_f64(equals + 1, value, param->type))
+        return cli_usage("--param %s: parameters are passed as f64, and this one would be %.0f; write it in the expression",
+                         text, value);
     for (uint32_t i = 0; i + 1 < *count; i++)
         if (strcmp(params[i].name, name) == 0) return cli_usage("--param %s is given twice", name);
     return CLI_DONE;

@@ -230,6 +230,7 @@ def test_arguments_of_an_op():
         (TypeError, "lets: 'abcd' is not .name, part, dtype, value", {**parts, "lets": ["abcd"]}),
         (ValueError, "'foo' is none of load, combine, finish", {**parts, "lets": [("t", "foo", "float32", "x")]}),
         (TypeError, "limit='2' is no number", {**parts, "params": {"limit": "2"}}),
+        (ValueError, "limit=9007199254740993 has more digits", {**parts, "params": {"limit": 2**53 + 1}}),
     ):
         with pytest.raises(error, match=text):
             tally.Op(**given)

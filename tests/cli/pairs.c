@@ -115,6 +115,10 @@ void test_own_operators(void **unused) {
     /* A parameter. Another value of it does not compile anew. */
     must_give(NULL, SUM_OF("x>p.least?x:0") "--param least=0.5 x.raw", "5.0");
     must_give(NULL, SUM_OF("x>p.least?x:0") "--param least=2 x.raw", "4.0");
+    /* One of an integer type, with all digits that an f64 has. */
+    must_give(NULL, "reduce --dtype f32 --load p.t --combine a|b --identity 0 --acc i64 --param t:i64=-9007199254740992 x.raw",
+              "-9007199254740992");
+    must_give(NULL, "reduce --dtype f32 --load p.t --combine a|b --identity 0 --acc i64 --param t:i64=2.75 x.raw", "2");
     /* A weighted mean of two inputs; the index of the last item above 0; an accumulator and a
      * result of other types. */
     must_give(NULL, SUM_OF("x*y") "--inputs 2 --finish a/n x.raw y.raw", "-1.0");

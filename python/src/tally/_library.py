@@ -54,9 +54,12 @@ def real_number(name: str, value: Any) -> float:
     try:
         if isinstance(value, (str, bytes, bytearray)):  # float() reads text
             raise TypeError
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name}={value!r} is no number") from None
+    if isinstance(value, int) and number != value:
+        raise ValueError(f"{name}={value!r} has more digits than a float keeps: it would be {number:.0f}")
+    return number
 
 
 class Bound:
