@@ -63,7 +63,7 @@ typedef enum tally_kind {
     TALLY_KIND_COMPLEX = 4
 } tally_kind;
 
-/* The class of a device. It decides the shape of the kernels. */
+/* The class of a device. It decides which kernels run. */
 typedef enum tally_device_class {
     TALLY_CLASS_GPU = 1,   /* many groups of many threads; local memory */
     TALLY_CLASS_CPU = 2,   /* few groups of one thread; wide vectors; host memory used in place */
@@ -193,8 +193,8 @@ TALLY_API tally_status tally_context_describe(tally_context *context, char *text
  * Replaces the context's tunings by `rows`, a text of which tally keeps no pointer; "" removes
  * them.
  *
- * A tuning is a row of text that gives the shape of a launch for a device and a size. The file
- * src/device/tunings.txt explains the form and has the built-in rows. The context's rows are
+ * A tuning is a row of text that gives groups, threads and loads of a launch for a device and a
+ * size. src/device/tunings.txt explains the form and has the built-in rows. The context's rows are
  * searched before those. They change the speed of a reduction, never its result. A new context
  * takes the rows of the file tunings.txt in the cache's directory, which `tally tune` writes. Plans
  * made after the call use the new rows.

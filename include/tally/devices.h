@@ -46,7 +46,7 @@ typedef struct tally_devices_share {
     tally_queue *queue;                       /* of the device's context */
     const tally_buffer *in[TALLY_MAX_INPUTS]; /* as many as the op has inputs; n 0: unused */
     uint64_t in_offset[TALLY_MAX_INPUTS];     /* of the share's first item, in items */
-    uint64_t n;                               /* 0 too */
+    uint64_t n;                               /* items of the share; may be 0 */
 } tally_devices_share;
 
 /*

@@ -18,7 +18,7 @@ enum {
     TALLY_STENCIL = 4       /* calls bring u8s: entry i counts if stencil[i] is not 0 */
 };
 
-/* How items are moved. size, item_bytes and map must be given; the others may be 0. An entry is an
+/* A move to plan. size, item_bytes and map must be given; the others may be 0. An *entry* is an
  * element of the map. */
 typedef struct tally_move_desc {
     size_t size;         /* sizeof(tally_move_desc) */

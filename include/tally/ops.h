@@ -26,7 +26,7 @@ typedef enum tally_op {
     TALLY_MINMAX = 9,         /* smallest and largest item, two values; NaN wins */
     TALLY_ANY = 10,           /* 1 if any item is nonzero; NaN counts as nonzero */
     TALLY_ALL = 11,           /* 1 if all items are nonzero; NaN counts as nonzero */
-    TALLY_COUNT_NONZERO = 12, /* how many items are nonzero; NaN counts as nonzero */
+    TALLY_COUNT_NONZERO = 12, /* number of nonzero items; NaN counts as nonzero */
     TALLY_BAND = 13,          /* bitwise and */
     TALLY_BOR = 14,           /* bitwise or */
     TALLY_BXOR = 15,          /* bitwise exclusive or */
@@ -42,14 +42,14 @@ typedef enum tally_op {
     TALLY_DOT = 25,           /* sum of products of two inputs */
     TALLY_DOTC = 26,          /* dot with the first input conjugated */
     TALLY_DIST2 = 27,         /* sum of squared differences of two inputs */
-    TALLY_ALLCLOSE = 28,      /* whether |x - y| <= atol + rtol |y| for all items of two inputs */
+    TALLY_ALLCLOSE = 28,      /* 1 if |x - y| <= atol + rtol |y| for all items of two inputs */
     TALLY_OP_END
 } tally_op;
 
-/* How accurately sum, asum, sumsq, mean and dot of floats are summed. */
+/* The accuracy of sum, asum, sumsq, mean and dot of floats. */
 typedef enum tally_accuracy {
-    TALLY_ACCURACY_DEFAULT = 0,     /* the canonical order: an error that grows with log n */
-    TALLY_ACCURACY_COMPENSATED = 1, /* additions keep their rounding errors: independent of n */
+    TALLY_ACCURACY_DEFAULT = 0,     /* the canonical order; the error grows with log n */
+    TALLY_ACCURACY_COMPENSATED = 1, /* rounding errors are kept; the error does not grow with n */
     TALLY_ACCURACY_END
 } tally_accuracy;
 
@@ -75,29 +75,31 @@ typedef struct tally_term_desc {
     tally_custom_op *custom; /* a custom op, which names its own accumulator */
 } tally_term_desc;
 
-/* Static names and summaries; NULL for a value that is no op, no level. */
+/* Return the name or the summary of a value. Static text; NULL for a value that the enum does not
+ * have. */
 TALLY_API const char *tally_op_name(tally_op op);
 TALLY_API const char *tally_op_summary(tally_op op);
 TALLY_API const char *tally_accuracy_name(tally_accuracy accuracy);
 
-/* Looks a name up. Errors: E_ARGUMENT, whose text lists the names there are. */
+/* Finds the op that has the name, such as "sum", and writes it to *out. Errors: E_ARGUMENT for NULL
+ * and for an unknown name; the text lists the names. */
 TALLY_API tally_status tally_op_from_name(const char *name, tally_op *out);
 
-/* The result's type when the caller names none (docs/semantics.md has the table).
- * TALLY_DTYPE_DEFAULT for an op or dtype that is no row, or an op that does not take the dtype: min
+/* Returns the type of the result where the caller names none (docs/ops.md has the table);
+ * TALLY_DTYPE_DEFAULT for an unknown op or dtype, and for an op that does not take the dtype: min
  * of c64, say, or band of f32. */
 TALLY_API tally_dtype tally_result_dtype(tally_op op, tally_dtype in);
 
-/* How many values of that type the result is, one after the other: 2 for minmax (smallest,
- * largest), else 1; 0 where there is none. */
+/* Returns the number of values of that type in a result: 2 for minmax (smallest, then largest),
+ * else 1; 0 where tally_result_dtype gives TALLY_DTYPE_DEFAULT. */
 TALLY_API uint32_t tally_result_count(tally_op op, tally_dtype in);
 
-/* How many inputs the op reads: 1, or 2 (dot, dotc, dist2, allclose); 0 for a value that is no
- * row. */
+/* Returns the number of inputs of the op: 1, or 2 (dot, dotc, dist2, allclose); 0 for an unknown
+ * op. */
 TALLY_API uint32_t tally_op_inputs(tally_op op);
 
-/* The op's parameter `index` (of var and std: ddof; of allclose: rtol, atol): its name (static
- * text) and, if `value` is not NULL, its default. NULL beyond the last. */
+/* Returns the name of the op's parameter `index` (of var and std: ddof; of allclose: rtol, atol).
+ * Static text; NULL beyond the last. *value gets the default; `value` may be NULL. */
 TALLY_API const char *tally_op_param_name(tally_op op, uint32_t index, double *value);
 
 /* ---- a custom op ----------------------------------------------------------------------------- */
@@ -108,7 +110,7 @@ typedef struct tally_op_field {
     tally_dtype type;     /* f32, f64, i32, u32, i64 or u64; 0: as tally_op_desc.acc */
     const char *identity; /* the field's value that changes nothing when combined */
     const char *load;     /* its value for one item */
-    const char *combine;  /* of the accumulators a and b, whose fields are a.name and b.name */
+    const char *combine;  /* its value for the accumulators a and b: a.name and b.name */
 } tally_op_field;
 
 /* A constant that the expressions read as p.name. It is an argument of the kernel: a new value
@@ -116,10 +118,11 @@ typedef struct tally_op_field {
 typedef struct tally_op_param {
     const char *name;
     tally_dtype type; /* f32, f64, i32, u32, i64 or u64; 0: f64 */
-    double value;     /* until tally_plan_set_param; as there, an integer type drops the fraction */
+    double value;     /* until tally_plan_set_param. An integer type drops the fraction. Integers
+                       * beyond 2^53 are rounded, as an f64 is: write them in the expression */
 } tally_op_param;
 
-/* The parts of an operator that may have temporaries. */
+/* The expressions of an operator that may have temporaries. */
 typedef enum tally_op_part {
     TALLY_PART_NONE = 0,
     TALLY_PART_LOAD = 1,    /* load, of all fields */
@@ -128,13 +131,13 @@ typedef enum tally_op_part {
     TALLY_PART_END
 } tally_op_part;
 
-/* A temporary: a named value that a part computes once, before its expressions, which read it by
- * its name. */
+/* A temporary: a named value that is computed once, before the expressions that read it by its
+ * name. */
 typedef struct tally_op_let {
     const char *name;   /* a C identifier, other than the fields' and a b x y z w i n p */
-    tally_op_part part; /* whose expressions read it; two parts may have temporaries of one name */
+    tally_op_part part; /* the expressions that read it. A name may be used once for each */
     tally_dtype type;   /* f32, f64, i32, u32, i64 or u64; 0: as tally_op_desc.acc */
-    const char *value;  /* an expression of the part; may read the part's temporaries before it */
+    const char *value;  /* its expression; may read the temporaries of the same `part` before it */
 } tally_op_let;
 
 /* A value of a result that has several. */
@@ -151,15 +154,15 @@ typedef struct tally_op_result {
  * fma fmin fmax floor ceil pow sin cos ..., INFINITY, NAN). No braces, no semicolons. At most 8,192
  * characters each, 16,384 together, and nested 200 deep.
  *
- * The accumulator is one value: identity, load and combine are given. Or it is a struct: fields
- * are.
- * The result is one value: finish, empty and out say which. Or it is several: results say which.
+ * The accumulator is one value, given by identity, load and combine; or a struct, given by fields.
+ * The result is one value, given by finish, empty and out; or several, given by results.
  *
- * `load` sees x, the item, and y, z, w, those of further inputs; i, the item's index (u64); p. An
- * item is f32 (also of f16 and bf16), f64, i32 (also of i8 and i16), u32 (also of u8, u16 and
- * bool), i64, u64, or complex with x.re and x.im. `combine` sees a and b, accumulators; in scans a
- * is of the items with the lower indices. `finish` and `empty` see a, the accumulator; n, the
- * number of items (u64); p. Only load, combine and finish have temporaries.
+ * `load` sees x, the item, and y, z, w, those of further inputs; i, the item's index in the input
+ * or segment (u64); p, the parameters. An item is f32 (also of f16 and bf16), f64, i32 (also of i8
+ * and i16), u32 (also of u8, u16 and bool), i64, u64, or complex with x.re and x.im. `combine` sees
+ * a and b, accumulators; in scans a is of the items with the lower indices. `finish` and `empty`
+ * see a, the accumulator; n, the number of items (u64); p. Only load, combine and finish have
+ * temporaries.
  *
  * combine must be associative, up to rounding, and but for scans commutative: in a chunk the items
  * of a and of b lie among each other. combine(identity, a) must be a to the bit, or bits may depend
@@ -190,7 +193,7 @@ typedef struct tally_op_desc {
  * expression.
  * Errors: E_ARGUMENT; E_MEMORY. */
 TALLY_API tally_status tally_op_create(const tally_op_desc *desc, tally_custom_op **out);
-/* Plans made of it keep working. */
+/* Destroys the operator. Plans made of it keep working. */
 TALLY_API void tally_op_destroy(tally_custom_op *op);
 
 #ifdef __cplusplus

@@ -4,10 +4,10 @@
  *
  * A *part* is the items [first, first + n) of a whole input. tally_reduce_part reduces it as far as
  * the canonical order allows without its neighbours and leaves a *record*: a few hundred bytes if
- * both ends of the part are multiples of TALLY_CHUNK items or ends of the whole. Else the items of
- * the chunks that the part shares with its neighbours come with it, 4,095 at most at each end.
- * tally_part_join joins neighbours, in any association, and tally_part_value gives the result.
- * Its bits are those of one tally_reduce of all items, for any number of parts.
+ * both ends of the part are multiples of TALLY_CHUNK items or ends of the whole input. Else the
+ * record also has the items of the chunks that the part shares with its neighbours, 4,095 at most
+ * at each end. tally_part_join joins neighbours, in any association, and tally_part_value gives the
+ * result. Its bits are those of one tally_reduce of all items, for any number of parts.
  *
  * A record is plain bytes without pointers, of fixed sizes and little-endian (docs/parts.md). It
  * may be sent, written to a file, and joined by another process, on another kind of device. The
@@ -63,7 +63,7 @@ typedef struct tally_part_args {
     uint64_t in_offset[TALLY_MAX_INPUTS];     /* of the part's first item, in items */
     uint64_t first;                           /* index of that item in the whole input */
     uint64_t n;                               /* items of the part */
-    uint64_t total;                           /* items of the whole; 0: open, not known yet */
+    uint64_t total;                           /* items of the whole input; 0: open, not known yet */
     tally_buffer *out;                        /* gets the record: tally_part_bytes bytes */
     uint64_t out_offset;                      /* in bytes, a multiple of 8 */
 } tally_part_args;
@@ -83,7 +83,7 @@ typedef struct tally_part_host_args {
     const void *items[TALLY_MAX_INPUTS]; /* the part's n items of each input */
     uint64_t first;                      /* index of its first item in the whole input */
     uint64_t n;                          /* items of the part: any number, whatever the plan's max_n */
-    uint64_t total;                      /* items of the whole; 0: open, not known yet */
+    uint64_t total;                      /* items of the whole input; 0: open, not known yet */
     void *out;                           /* gets the record */
     uint64_t out_bytes;                  /* bytes that `out` has: tally_part_bytes or more */
 } tally_part_host_args;
@@ -116,10 +116,10 @@ TALLY_API tally_status tally_part_join(tally_plan *plan, const void *const *part
                                        void *out, uint64_t out_bytes, uint64_t *joined_bytes);
 
 /*
- * Writes the result of the record of a whole: first is 0, and its end is the total, or the total is
- * open and ends there. `result` has tally_part_info.result_bytes, laid out as tally_plan_result
- * says. The plan is as for tally_part_join. Blocks. Errors: as tally_part_join, and E_ARGUMENT
- * for a part that is not the whole.
+ * Writes the result of the record of a whole input: its first item is item 0, and it ends at the
+ * total, or the total is open. `result` has tally_part_info.result_bytes, laid out as
+ * tally_plan_result says. The plan is as for tally_part_join. Blocks. Errors: as tally_part_join,
+ * and E_ARGUMENT for a part that is not the whole input.
  */
 TALLY_API tally_status tally_part_value(tally_plan *plan, const void *part, uint64_t bytes, void *result);
 
@@ -158,25 +158,25 @@ TALLY_API tally_status tally_part_describe(const void *part, uint64_t bytes, tal
  * A *packet* is a part's partials in device memory, behind a status and the part's range. All
  * packets of a plan have the same size, so that they may be gathered from other devices without the
  * host. tally_packet_fold enqueues the joining of neighbours' packets and their value: the bits of
- * one tally_reduce of all items. No host is in between, for custom ops either, and on CUDA a graph
+ * one tally_reduce of all items. The host does nothing, not even for custom ops, so a CUDA graph
  * may capture the calls. A packet has no raw items, so a part in it begins and ends at multiples of
- * TALLY_CHUNK or at the end of the whole, whose total must be known. Packets are for ranks with the
- * same version of tally; records are for files.
+ * TALLY_CHUNK or at the end of the whole input, whose total must be known. Packets are for ranks
+ * with the same version of tally; records are for files.
  */
 
 /* The most packets of a fold. */
 #define TALLY_MAX_PACKETS 65536
 
 /* Gives the bytes of a packet of the plan, a multiple of 16: the same for every plan with the same
- * ops, types and levels, on every device. Errors: E_ARGUMENT, also for a plan that is no
+ * ops, types and accuracies, on every device. Errors: E_ARGUMENT, also for a plan that is no
  * reduction; E_UNSUPPORTED for a variant that is not canonical. */
 TALLY_API tally_status tally_packet_bytes(const tally_plan *plan, uint64_t *bytes);
 
 /*
  * Enqueues the reduction of a part to a packet, as tally_reduce_part does to a record, by one
  * launch for each partial of the part. The packet is in `out` from byte out_offset on. args->total
- * is the whole's exact number of items; 0 means that there are none. Errors: as tally_reduce_part;
- * E_UNSUPPORTED for a part with raw items.
+ * is the exact number of items of the whole input; 0 means that there are none. Errors: as
+ * tally_reduce_part; E_UNSUPPORTED for a part with raw items.
  */
 TALLY_API tally_status tally_packet_reduce(tally_plan *plan, tally_queue *queue, const tally_part_args *args);
 
@@ -208,7 +208,7 @@ typedef struct tally_packet_args {
     const tally_buffer *packets; /* one behind the other, in the order of the parts */
     uint64_t packets_offset;     /* of the first, in bytes; a multiple of 8 */
     uint64_t count;              /* 1 to TALLY_MAX_PACKETS */
-    uint64_t total;              /* items of the whole */
+    uint64_t total;              /* items of the whole input */
     tally_buffer *out;           /* gets the result, as tally_plan_result lays it out */
     uint64_t out_offset;         /* in results */
     tally_buffer *verdict;       /* gets a tally_packet_verdict; it may be `out` */
@@ -217,7 +217,7 @@ typedef struct tally_packet_args {
 
 /*
  * Enqueues the fold of packets into the result of all their items. No waiting. The plan is of the
- * same ops, types and levels as the packets' plans, with the same parameters. The verdict is
+ * same ops, types and accuracies as the packets' plans, with the same parameters. The verdict is
  * E_ARGUMENT for a packet of something else or of another total, and for one that does not begin
  * where the one before ends. The first call of a plan allocates and compiles, and so does a call
  * with more packets than those before it; graphs that were captured before such a call must not be

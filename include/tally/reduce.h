@@ -48,7 +48,7 @@ typedef struct tally_reduce_desc {
     tally_dtype in; /* the items' type */
     tally_dtype out;
     uint64_t max_n;         /* the most items of a call; 0: as many as the device can hold. It also chooses
-                           * the shape of launches: for small inputs give their size */
+                           * groups and loads of launches: for small inputs give their size */
     const char *variant;    /* a name of tally_variant_get; NULL, "auto": the device class's default */
     uint32_t group_threads; /* threads of a group: a power of two from 32 to 1,024, on CPUs 1 for the
                            * default variant; 0: the variant's. A canonical variant's results do not
@@ -93,9 +93,9 @@ typedef struct tally_result_info {
  * Padding is zeros. */
 TALLY_API int tally_plan_result(const tally_plan *plan, uint32_t index, tally_result_info *result);
 /* Sets the parameter `name` for later calls, in all ops of the plan that have it. Compiles nothing.
- * A parameter of an integer type drops the fraction. Errors: E_ARGUMENT for a name that no op has
- * (the text lists the names), and for a value beyond an integer type's range. After an error no
- * parameter has changed. */
+ * A parameter of an integer type drops the fraction; integers beyond 2^53 are rounded, as an f64
+ * is. Errors: E_ARGUMENT for a name that no op has (the text lists the names), and for a value
+ * beyond an integer type's range. After an error no parameter has changed. */
 TALLY_API tally_status tally_plan_set_param(tally_plan *plan, const char *name, double value);
 /* Returns the device memory that the plan holds, in bytes. */
 TALLY_API uint64_t tally_plan_workspace_bytes(const tally_plan *plan);

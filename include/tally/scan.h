@@ -36,8 +36,8 @@ typedef struct tally_scan_desc {
     size_t size; /* sizeof(tally_scan_desc) */
     tally_op op; /* an op of one input */
     tally_dtype in, out;
-    uint64_t max_n;      /* most items of a call; 0: as many as the device can hold. By offsets the plan takes
-                          * a byte of memory for each, so give the number there */
+    uint64_t max_n;      /* most items of a call; 0: as many as the device can hold. A plan of segments by
+                          * offsets takes max_n bytes of memory, so do not leave it 0 there */
     const char *variant; /* as tally_scan_variant_get names it; NULL or "auto": the default */
     tally_dtype acc;
     tally_accuracy accuracy;
@@ -61,8 +61,8 @@ typedef struct tally_scan_desc {
  */
 TALLY_API tally_status tally_scan_plan_create(tally_context *context, const tally_scan_desc *desc, tally_plan **out);
 
-/* Where a scan's items are and where its values go. Offsets are in items and in values, of which
- * the two of minmax are one. */
+/* The places of a scan's items and of its values. Offsets are in items and in values; the two
+ * values of minmax for an item count as one. */
 typedef struct tally_scan_args {
     size_t size; /* sizeof(tally_scan_args) */
     const tally_buffer *in;

@@ -50,10 +50,10 @@ typedef struct tally_segments_desc {
     uint32_t flags;        /* TALLY_WHERE, TALLY_APART; by offsets or keys TALLY_UNCHECKED */
     uint64_t max_n;        /* most items of a call: by axes of all segments, else of the input; 0: as many
                             * as the device can hold */
-    uint64_t max_segments; /* most segments of a call; 0: max_n. By keys, if max_n is 0 too, the smaller
-                            * of a 16th of the items that the device can hold and the words of 8
-                            * bytes that fit both an eighth of its memory and one buffer. 1, by
-                            * axes: see tally_reduce_axes */
+    uint64_t max_segments; /* most segments of a call; 0: max_n. By keys, if max_n is 0 too: a 16th of the
+                            * items that the device can hold, but no more 8-byte words than fit
+                            * one buffer and an eighth of its memory. 1, by axes: see
+                            * tally_reduce_axes */
     tally_dtype offsets;   /* by offsets: i32, u32, i64 or u64; 0: u64 */
     uint32_t key_bytes;    /* by keys: 1 to 16 */
     const char *variant;   /* for tests: "teams", or on CPUs "blocks"; NULL, "auto": the device class's default */

@@ -36,10 +36,10 @@ typedef struct tally_nccl tally_nccl;
  * variant. Packets in a window take at least 2 MiB of the device's memory.
  * Errors, on all ranks, with a text that begins with the failing rank: as tally_plan_create;
  * E_UNSUPPORTED for a variant that is not canonical and for ranks with another version of tally;
- * E_ARGUMENT for ranks with other ops, types, levels or parameters. On one rank, while the others
- * may wait for it: E_ARGUMENT for NULL and for a context that is not of CUDA or of another device
- * than the communicator's; E_NO_DEVICE without libnccl.so.2; E_MEMORY if there is no room for the
- * first exchange; E_DEVICE.
+ * E_ARGUMENT for ranks with other ops, types, accuracies or parameters. On one rank, while the
+ * others may wait for it: E_ARGUMENT for NULL and for a context that is not of CUDA or of another
+ * device than the communicator's; E_NO_DEVICE without libnccl.so.2; E_MEMORY if there is no room
+ * for the first exchange; E_DEVICE.
  */
 TALLY_API tally_status tally_nccl_create(struct ncclComm *comm, tally_context *context, const tally_reduce_desc *desc,
                                          tally_nccl **out);
