@@ -157,8 +157,8 @@ typedef struct tally_op_result {
  * The accumulator is one value, given by identity, load and combine; or a struct, given by fields.
  * The result is one value, given by finish, empty and out; or several, given by results.
  *
- * `load` sees x, the item, and y, z, w, those of further inputs; i, the item's index in the input
- * or segment (u64); p, the parameters. An item is f32 (also of f16 and bf16), f64, i32 (also of i8
+ * `load` sees x, the item, and y, z, w, those of further inputs; i, the item's index as argmin
+ * gives it (u64); p, the parameters. An item is f32 (also of f16 and bf16), f64, i32 (also of i8
  * and i16), u32 (also of u8, u16 and bool), i64, u64, or complex with x.re and x.im. `combine` sees
  * a and b, accumulators; in scans a is of the items with the lower indices. `finish` and `empty`
  * see a, the accumulator; n, the number of items (u64); p. Only load, combine and finish have
