@@ -307,6 +307,19 @@ static void check_shared(const void *data) {
     assert_true(shared > 0);
 }
 
+/* The last line of the output has the bytes of the archive. */
+static void must_print_bytes(const char *path, size_t bytes) {
+    char log[700], says[100];
+    void *text;
+    size_t length;
+    snprintf(log, sizeof(log), "%s.log", path);
+    snprintf(says, sizeof(says), "programs, %6.2f MB, equal ones stored once\n", (double)bytes / 1e6);
+    MUST(prebuild_read_file(log, &text, &length));
+    const size_t n = strlen(says);
+    if (length < n || memcmp((const char *)text + length - n, says, n)) fail_msg("no '%s' at the end of %s", says, log);
+    free(text);
+}
+
 static void test_archive(void **unused) {
     (void)unused;
     need_archive();
@@ -321,6 +334,7 @@ static void test_archive(void **unused) {
     assert_int_equal(prebuild("--archs 90,75 --fatbinary '" FATBINARY "'", path), 0);
     MUST(prebuild_read_file(path, &data, &bytes));
     assert_null(prebuild_archive_check(data, bytes));
+    must_print_bytes(path, bytes);
 
     /* A plan's program is found, with the bytes that compiling it now gives. */
     MUST(prebuild_list_make(UINT64_C(1) << TALLY_BOR, UINT64_C(1) << TALLY_I32 | UINT64_C(1) << TALLY_U32, &list));

@@ -98,16 +98,16 @@ static tally_status store(const char *path, const char *archive, size_t bytes) {
     return status;
 }
 
-tally_status prebuild_archive_write(const prebuild_list *list, const char *folder, const char *path) {
+tally_status prebuild_archive_write(const prebuild_list *list, const char *folder, const char *path, size_t *bytes) {
     size_t used = align_up(sizeof(tally_cuda_archive_head) + list->count * sizeof(tally_cuda_archive_row));
     char *archive = calloc(1, used), file[600];
     tally_status status = archive ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "tally_prebuild: out of memory");
     for (size_t i = 0; i < list->count && !status; i++) {
         prebuild_fatbin_path(folder, i, file, sizeof(file));
         void *data = NULL;
-        size_t bytes = 0;
-        status = prebuild_read_file(file, &data, &bytes);
-        list->programs[i].row.bytes = bytes;
+        size_t own = 0;
+        status = prebuild_read_file(file, &data, &own);
+        list->programs[i].row.bytes = own;
         if (!status) status = append(&archive, &used, data, list, i);
         free(data);
     }
@@ -116,5 +116,6 @@ tally_status prebuild_archive_write(const prebuild_list *list, const char *folde
         status = store(path, archive, used);
     }
     free(archive);
+    *bytes = used;
     return status;
 }

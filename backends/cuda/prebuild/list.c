@@ -262,7 +262,7 @@ tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *li
     return status;
 }
 
-void prebuild_list_print(const prebuild_list *list) {
+void prebuild_list_print(const prebuild_list *list, size_t archive_bytes) {
     static const char *const kinds[] = {"trials", "reductions", "segments", "scans", "moves"};
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(kinds); k++) {
         size_t count = 0, bytes = 0;
@@ -273,6 +273,8 @@ void prebuild_list_print(const prebuild_list *list) {
         }
         printf("tally_prebuild: %-10s %4zu programs, %6.2f MB\n", kinds[k], count, (double)bytes / 1e6);
     }
+    printf("tally_prebuild: %-10s %4zu programs, %6.2f MB, equal ones stored once\n", "archive", list->count,
+           (double)archive_bytes / 1e6);
 }
 
 void prebuild_list_free(prebuild_list *list) {

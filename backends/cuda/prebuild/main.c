@@ -157,6 +157,7 @@ static void remove_parts(const char *folder, size_t count) {
 
 static tally_status make(const request *r) {
     char folder[500];
+    size_t bytes = 0;
     prebuild_list list;
     tally_status status = prebuild_list_make(r->ops, r->dtypes, &list);
     snprintf(folder, sizeof(folder), "%s.parts", r->output);
@@ -164,8 +165,8 @@ static tally_status make(const request *r) {
         status = tally_fail(TALLY_E_INTERNAL, "%s: %s", folder, strerror(errno));
     if (!status) {
         status = compile_all(r, &list, folder);
-        if (!status) status = prebuild_archive_write(&list, folder, r->output);
-        if (!status) prebuild_list_print(&list);
+        if (!status) status = prebuild_archive_write(&list, folder, r->output, &bytes);
+        if (!status) prebuild_list_print(&list, bytes);
         remove_parts(folder, list.count);
     }
     prebuild_list_free(&list);

@@ -33,8 +33,9 @@ typedef struct prebuild_list {
  */
 tally_status prebuild_list_make(uint64_t ops, uint64_t dtypes, prebuild_list *list);
 void prebuild_list_free(prebuild_list *list);
-/* Prints the programs of each kind and, once they are compiled, their bytes. */
-void prebuild_list_print(const prebuild_list *list);
+/* Prints the programs of each kind and their bytes, after prebuild_archive_write, and the bytes of
+ * the archive, in which equal programs share their bytes. */
+void prebuild_list_print(const prebuild_list *list, size_t archive_bytes);
 
 /* ---- pack.c: fat binaries -------------------------------------------------------------------- */
 
@@ -57,9 +58,9 @@ tally_status prebuild_pack(const prebuild_program *program, const prebuild_targe
 
 /* Writes the path of the fat binary of programs[i], where it waits for the archive. */
 void prebuild_fatbin_path(const char *folder, size_t i, char *path, size_t bytes);
-/* Writes the archive under another name, reads it again, checks and renames it. Errors: E_INTERNAL
- * for a file; E_MEMORY. */
-tally_status prebuild_archive_write(const prebuild_list *list, const char *folder, const char *path);
+/* Writes the archive under another name, reads it again, checks and renames it. *bytes gets its
+ * bytes. Errors: E_INTERNAL for a file; E_MEMORY. */
+tally_status prebuild_archive_write(const prebuild_list *list, const char *folder, const char *path, size_t *bytes);
 /* Returns NULL if the archive is whole, else what is wrong with it. */
 const char *prebuild_archive_check(const void *data, size_t bytes);
 
