@@ -137,6 +137,6 @@ tally_status tally_dtype_from_name(const char *name, tally_dtype *out) {
         if (dtypes[i].name && !strcmp(name, dtypes[i].name)) return *out = (tally_dtype)i, TALLY_OK;
     char names[512];
     tally_list_names(dtypes, sizeof(dtypes[0]), TALLY_DTYPE_END, names, sizeof(names));
-    return tally_fail(TALLY_E_ARGUMENT, "unknown dtype '%s': %sthere are %s", name,
-                      tally_did_you_mean(name, strlen(name), names).text, names);
+    return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "unknown dtype '%s': %sthere are %s", name,
+                                  tally_did_you_mean(name, strlen(name), names).text, names));
 }

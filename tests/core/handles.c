@@ -23,6 +23,7 @@ static void test_null_of_names_and_contexts(void **unused) {
     char text[64];
     BAD(tally_dtype_from_name(NULL, &dtype), "tally_dtype_from_name", "name");
     BAD(tally_dtype_from_name("f32", NULL), "tally_dtype_from_name", "out");
+    BAD(tally_dtype_from_name("f33", &dtype), "tally_dtype_from_name: unknown dtype 'f33'");
     BAD(tally_op_from_name(NULL, &op), "tally_op_from_name", "name");
     BAD(tally_op_from_name("sum", NULL), "tally_op_from_name", "out");
     BAD(tally_backend_get(0, NULL), "tally_backend_get", "out");
