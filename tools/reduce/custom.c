@@ -9,7 +9,11 @@
 
 #define OWN_NAME "custom" /* the library's name for an operator without a name */
 
-static const char *const parts[] = {"load", "combine", "identity", "finish"};
+/* The parts of a custom op: their words in the library's errors, and their options. */
+static const struct {
+    const char *word, *option;
+} parts[] = {{"load", "load"},     {"combine", "combine"}, {"identity", "identity"},
+             {"finish", "finish"}, {"parameter", "param"}, {"out", "out"}};
 
 /* Replaces each `what` by `instead`, which is not longer and may be empty. */
 static void replace(char *text, const char *what, const char *instead) {
@@ -26,10 +30,10 @@ cli_text reduce_custom_error(void) {
     cli_text error = cli_last_error();
     char what[64], instead[32];
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        snprintf(instead, sizeof(instead), "--%s", parts[i]);
-        snprintf(what, sizeof(what), "op " OWN_NAME ": %s", parts[i]);
+        snprintf(instead, sizeof(instead), "--%s", parts[i].option);
+        snprintf(what, sizeof(what), "op " OWN_NAME ": %s", parts[i].word);
         replace(error.text, what, instead);
-        snprintf(what, sizeof(what), "%s of op " OWN_NAME, parts[i]);
+        snprintf(what, sizeof(what), "%s of op " OWN_NAME, parts[i].word);
         replace(error.text, what, instead);
     }
     replace(error.text, "op " OWN_NAME ": ", "");
