@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "segments.h"
 #include "base/did_you_mean.h"
+#include "tools/print/plot.h"
 #include "tools/print/units.h"
 #include "tools/print/wrap.h"
 
@@ -269,6 +270,7 @@ static int set_option(int name, bench_options *options) {
     if (name == 's' && sizes_add(&options->sizes, optarg))
         return complain("--sizes %s: a list of at most %d; of each %s", optarg, MAX_SIZES,
                         units_needed(LEAST_ITEMS, MOST_ITEMS).text);
+    if (name == 'g' && !plot_is_svg(optarg)) return complain("--plot %s: " PLOT_NEEDED, optarg);
     if (name == 'n') return read_count("bytes", LEAST_BYTES, MOST_BYTES, &options->bytes);
     if (name == 'l') return read_count("seconds", 1, MOST_SECONDS, &options->seconds);
     return name == 'b' ? set_blocks(options) : 0;

@@ -336,6 +336,7 @@ void test_bench_usage(void **unused) {
         {"bench --grid --seconds 0", "1 to 86400", 2},
         {"bench --grid --seconds soon", "--seconds soon", 2},
         {"bench --ops all --bar", "a grid is of reductions", 2},
+        {"bench --plot x.png", "--plot x.png: the plot is an SVG file", 2},
         {"bench --dtypes all --primitive scan", "a grid is of reductions", 2},
         {"bench --grid --cache cold", "a grid is of reductions", 2},
     };
@@ -344,7 +345,7 @@ void test_bench_usage(void **unused) {
         const result r = must_say(rows[i].words, rows[i].says, rows[i].code);
         if (r.code == 2 && count_lines(r.err) != 1) fail_msg("%s: not one line: %s", rows[i].words, r.err);
     }
-    const result unwritten = must_say("bench --peers none --sizes 2^10 --plot no/x", "no/x", 1);
+    const result unwritten = must_say("bench --peers none --sizes 2^10 --plot no/x.svg", "no/x.svg", 1);
     assert_string_equal(unwritten.out, ""); /* before anything is measured */
     if (*device) must_say("bench --peers none --primitive scan --ops mean --sizes 2^10", "no case fits these options", 1);
 }

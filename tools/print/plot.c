@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "new_file.h"
 #include "output.h"
@@ -35,6 +36,11 @@ static void put_escaped(FILE *file, const char *text) {
         else if (c >= ' ' && c != 127)
             fputc(c, file);
     }
+}
+
+bool plot_is_svg(const char *file) {
+    const char *extension = strrchr(file, '.');
+    return extension && strcasecmp(extension, ".svg") == 0;
 }
 
 /* Writes the page around the charts. */

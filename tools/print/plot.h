@@ -32,6 +32,9 @@ typedef struct plot_style {
 } plot_style;
 
 bool plot_begin(plot *p); /* returns false if memory is short */
+/* Tells whether the file's name is one of an SVG file. */
+bool plot_is_svg(const char *file);
+#define PLOT_NEEDED "the plot is an SVG file, and its name ends in .svg"
 /* Writes the file, whole or not at all (new_file.h), and frees the plot. Returns NULL, or what is
  * wrong. */
 const char *plot_end(plot *p, const char *path, const char *title);

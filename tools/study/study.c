@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "tools/print/new_file.h"
 
@@ -62,9 +61,7 @@ static cli_exit check_rows(const study_request *r) {
 }
 
 static cli_exit check_plot(const char *file) {
-    const char *extension = file ? strrchr(file, '.') : NULL;
-    if (!file || (extension && strcasecmp(extension, ".svg") == 0)) return CLI_DONE;
-    return cli_usage("--plot %s: the plot is an SVG file, and its name ends in .svg", file);
+    return !file || plot_is_svg(file) ? CLI_DONE : cli_usage("--plot %s: " PLOT_NEEDED, file);
 }
 
 /* Checks the options that only some primitives have. */
