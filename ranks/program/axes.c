@@ -17,7 +17,8 @@ static bool choose(const reduce_request *r, const char *path, const npy_shape *s
     for (uint32_t i = 0; i < r->axis_count; i++) {
         const int axis = r->axes[i] < 0 ? r->axes[i] + dimensions : r->axes[i];
         if (axis < 0 || axis >= dimensions)
-            FAIL("%s: --axis %d: its shape %s has %d axes", path, r->axes[i], shape_text(shape).text, dimensions);
+            FAIL("%s: --axis %d: its shape %s has %d ax%s", path, r->axes[i], shape_text(shape).text, dimensions,
+                 dimensions == 1 ? "is" : "es");
         if (reduced[axis]) FAIL("%s: --axis: axis %d is named twice", path, axis);
         reduced[axis] = true;
     }

@@ -239,6 +239,7 @@ def main(folder):
     compare("minmax,std", "--axis", "0,1,2", "--keepdims", cube)
     refused("ranks share the leading axes", 1, "sum", "--axis", "1", rows)
     refused("has 2 axes", 1, "sum", "--axis", "2", rows)
+    refused_by_both(1, "sum", "--axis", "1", f32)
     refused("of tally reduce", 2, "sum", "--axis", "0", "-o", "x.npy", rows)
     refused("rank 0: ", 1, "sum", str(folder / "absent.npy"))
     refused("no such device", 1, "sum", "--backend", "opencl:99", f32)
