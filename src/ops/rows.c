@@ -477,8 +477,8 @@ tally_status tally_op_from_name(const char *name, tally_op *out) {
         if (ops[i].name && !strcmp(name, ops[i].name)) return *out = (tally_op)i, TALLY_OK;
     char names[512];
     tally_list_names(ops, sizeof(ops[0]), TALLY_OP_END, names, sizeof(names));
-    return tally_fail(TALLY_E_ARGUMENT, "unknown op '%s': %sthere are %s", name,
-                      tally_did_you_mean(name, strlen(name), names).text, names);
+    return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "unknown op '%s': %sthere are %s", name,
+                                  tally_did_you_mean(name, strlen(name), names).text, names));
 }
 
 uint32_t tally_op_inputs(tally_op op) {

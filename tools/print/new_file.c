@@ -42,6 +42,28 @@ static const char *look_at(const char *place, mode_t *mode) {
     return NULL;
 }
 
+/* Returns the path with its links followed, which a rename would replace. The file need not be
+ * there. The caller frees it; NULL: out of memory. */
+static char *resolve(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *place = realpath(path, NULL);
+    if (place || !*name) return place ? place : strdup(path);
+    char *folder = slash ? strndup(path, (size_t)(name - path)) : strdup(".");
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    if (real && asprintf(&place, "%s/%s", real, name) < 0) place = NULL;
+    free(folder);
+    free(real);
+    return place ? place : strdup(path);
+}
+
+bool new_file_is_same(const char *path, const char *other) {
+    char *place = resolve(path), *other_place = resolve(other);
+    const bool same = place && other_place && strcmp(place, other_place) == 0;
+    free(place);
+    free(other_place);
+    return same;
+}
+
 /* A name that leaves no room for the suffix is cut. */
 static const char *open_temporary(new_file *f, mode_t mode) {
     const char *slash = strrchr(f->place, '/'), *name = slash ? slash + 1 : f->place;
@@ -59,9 +81,7 @@ static const char *open_temporary(new_file *f, mode_t mode) {
 const char *new_file_open(new_file *f, const char *path) {
     mode_t mode = 0;
     *f = (new_file){.fd = -1};
-    /* The target of a link is replaced, not the link. */
-    f->place = realpath(path, NULL);
-    if (!f->place) f->place = strdup(path);
+    f->place = resolve(path);
     const char *wrong = f->place ? look_at(f->place, &mode) : strerror(ENOMEM);
     if (!wrong) wrong = open_temporary(f, mode);
     if (wrong) new_file_abandon(f);

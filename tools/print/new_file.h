@@ -7,6 +7,8 @@
 #ifndef TALLY_TOOLS_PRINT_NEW_FILE_H
 #define TALLY_TOOLS_PRINT_NEW_FILE_H
 
+#include <stdbool.h>
+
 typedef struct new_file {
     char *place, *temporary;
     int fd; /* to write to, by output_write; its position may be set */
@@ -24,6 +26,9 @@ void new_file_abandon(new_file *f);
 
 /* Tests that a file can be written before long work starts. Returns NULL, or what is wrong. */
 const char *new_file_check(const char *path);
+
+/* Tells whether two paths lead to one file, which need not be there yet. */
+bool new_file_is_same(const char *path, const char *other);
 
 /* Removes the unfinished file. Safe in a signal handler that ends the program. */
 void new_file_emergency(void);

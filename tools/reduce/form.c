@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reduce.h"
+#include "tools/print/new_file.h"
 
 #define AT(member) offsetof(cli_options, member)
 #define MOST_AXIS 1000 /* more than any array has */
@@ -82,7 +83,7 @@ cli_exit reduce_understand_form(const cli_options *options, reduce_request *r) {
         if (written[i] && strcmp(written[i], "-") == 0)
             return cli_usage("reduce: - is no file to write: without -o the values are printed");
     if (r->keys_out && !r->output) return cli_usage("reduce: --keys-out %s: -o OUT.npy is missing", r->keys_out);
-    if (r->keys_out && strcmp(r->keys_out, r->output) == 0)
+    if (r->keys_out && new_file_is_same(r->keys_out, r->output))
         return cli_usage("reduce: --keys-out %s: the values go to this file, and the keys need another", r->keys_out);
     return r->form == REDUCE_AXES ? read_axes(options->axis, r) : CLI_DONE;
 }

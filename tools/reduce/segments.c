@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tools/files/input.h"
 #include "tools/print/progress.h"
@@ -266,12 +265,8 @@ static bool save(segments *s) {
         .dtype = s->by.dtype, .n = s->count, .shape = {.dimensions = 1, .lengths = {s->count}}, .items = s->keys};
     const npy_shape shape = segments_file_shape(s);
     const char *output = s->r->output, *keys_out = s->r->keys_out;
-    struct stat values, other;
     if (!output) return true;
     if (!npy_write_items(&s->to, s->o.result, s->count * s->result_bytes) || !npy_write_close(&s->to, &shape)) return false;
-    if (keys_out && !stat(output, &values) && !stat(keys_out, &other) && values.st_dev == other.st_dev &&
-        values.st_ino == other.st_ino)
-        return cli_report("%s: the values are in this file: the keys need another", keys_out), false;
     return !keys_out || array_save(&keys, keys_out);
 }
 
