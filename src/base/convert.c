@@ -114,7 +114,7 @@ tally_status tally_value_convert(tally_dtype from, const void *value, tally_dtyp
     const tally_dtype_row *source = tally_dtype_find(from), *target = tally_dtype_find(to);
     if (source && from == to) return memcpy(out, value, source->bytes), TALLY_OK;
     if (!source || !target || source->kind == TALLY_KIND_COMPLEX || target->kind == TALLY_KIND_COMPLEX)
-        return tally_fail(TALLY_E_ARGUMENT, "values of type %d to type %d: real types only", (int)from, (int)to);
+        return TALLY_NAMED(tally_fail(TALLY_E_ARGUMENT, "values of type %d to type %d: real types only", (int)from, (int)to));
     const any_value v = read_value(source, from, value);
     uint64_t bits = v.is_float ? v.real != 0.0 : v.whole != 0;
     tally_status status = TALLY_OK;
@@ -123,5 +123,5 @@ tally_status tally_value_convert(tally_dtype from, const void *value, tally_dtyp
     else if (target->kind != TALLY_KIND_BOOL)
         status = whole_bits(v, target, &bits);
     if (!status) copy_bits(out, &bits, target->bytes);
-    return status;
+    return TALLY_NAMED(status);
 }

@@ -26,6 +26,8 @@ static void test_null_of_names_and_contexts(void **unused) {
     BAD(tally_dtype_from_name("f33", &dtype), "tally_dtype_from_name: unknown dtype 'f33'");
     BAD(tally_op_from_name(NULL, &op), "tally_op_from_name", "name");
     BAD(tally_op_from_name("sum", NULL), "tally_op_from_name", "out");
+    BAD(tally_op_from_name("summ", &op), "tally_op_from_name: unknown op 'summ'");
+    BAD(tally_value_convert(TALLY_C64, text, TALLY_F32, text), "tally_value_convert: values of type");
     BAD(tally_backend_get(0, NULL), "tally_backend_get", "out");
     BAD(tally_device_get(NULL, 0, &device), "tally_device_get", "backend");
     BAD(tally_device_get("stub", 0, NULL), "tally_device_get", "out");

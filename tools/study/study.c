@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/print/new_file.h"
+#include "tools/print/plot.h"
 
 #define DEFAULT_N ((uint64_t)3 << 22) /* document 003's */
 #define DEFAULT_RUNS 15
