@@ -230,8 +230,11 @@ static bool is_loaded(const char *library) {
 static void test_device(void **unused) {
     (void)unused;
     static const float items[1000] = {1, 2, 3};
+    static const tally_segments_desc by_axes = {
+        .size = sizeof(by_axes), .by = TALLY_BY_AXES, .op = TALLY_SUM, .in = TALLY_F32, .max_n = 1 << 20};
     tally_context *context;
     tally_context_info info;
+    tally_plan *plan;
     float sum, most;
     const double begin = seconds_now();
     if (!tally_cuda_archive.count) test_skip("the build has no archive: TALLY_CUDA_ARCHS is empty");
@@ -241,12 +244,15 @@ static void test_device(void **unused) {
     const double first = seconds_now();
     MUST(tally_reduce_host(context, TALLY_MAX, TALLY_F32, items, 1000, &most));
     const double second = seconds_now();
+    MUST(tally_segments_plan_create(context, &by_axes, &plan));
+    const double third = seconds_now();
+    tally_plan_destroy(plan);
     MUST(tally_context_get_info(context, &info));
     tally_context_destroy(context);
-    printf("%s: opened in %.1f ms; the first reduction took %.1f ms, one of another op %.1f ms\n", info.device.name,
-           1e3 * (opened - begin), 1e3 * (first - opened), 1e3 * (second - first));
+    printf("%s: opened in %.1f ms; the first reduction took %.1f ms, one of another op %.1f ms, a plan by axes %.1f ms\n",
+           info.device.name, 1e3 * (opened - begin), 1e3 * (first - opened), 1e3 * (second - first), 1e3 * (third - second));
     assert_true(sum == 6 && most == 3);
-    assert_int_equal(info.programs_prebuilt, 2);
+    assert_true(info.programs_prebuilt > 2);
     assert_int_equal(info.programs_built, 0);
     assert_false(is_loaded("libnvrtc"));
 }
@@ -286,7 +292,13 @@ static int prebuild(const char *arguments, const char *output) {
 
 static char no_archive[256]; /* why no archive can be made; "": one can */
 
+/* It opens NVRTC, so it comes after test_device. */
 static void need_archive(void) {
+    const tally_cuda_compiler *compiler;
+    if (!strcmp(FATBINARY, ""))
+        snprintf(no_archive, sizeof(no_archive), "the CUDA toolkit's program fatbinary was not found");
+    else if (tally_cuda_compiler_get(&compiler))
+        snprintf(no_archive, sizeof(no_archive), "%s", tally_last_error());
     const char *require = getenv("TALLY_TEST_REQUIRE");
     if (!*no_archive) return;
     if (require && strstr(require, "nvrtc")) fail_msg("TALLY_TEST_REQUIRE=%s: %s", require, no_archive);
@@ -409,16 +421,11 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_default_plans), cmocka_unit_test(test_other_plans),
                                        cmocka_unit_test(test_own_archive),   cmocka_unit_test(test_device),
                                        cmocka_unit_test(test_archive),       cmocka_unit_test(test_failures)};
-    const tally_cuda_compiler *compiler;
     test_choice choice;
     int status = test_choose(argc, argv, "The list of prebuilt programs, and archives of them.", &choice);
     if (status >= 0) return status;
     setenv("TALLY_CACHE_DIR", "off", 1);
     register_fake();
-    if (!strcmp(FATBINARY, ""))
-        snprintf(no_archive, sizeof(no_archive), "the CUDA toolkit's program fatbinary was not found");
-    else if (tally_cuda_compiler_get(&compiler))
-        snprintf(no_archive, sizeof(no_archive), "%s", tally_last_error());
     status = test_run(&choice, tests, TALLY_ARRAY_LENGTH(tests), NULL, NULL);
     return !status && *no_archive && !choice.pattern && !choice.list ? SKIPPED_STATUS : status;
 }
