@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ extern const tally_backend tally_backend_cuda;
 
 static tally_backend fake; /* the stub, with CUDA's kernels */
 static const tally_cuda_archive_head *archive;
-static int from_archive, from_source;
+static atomic_int from_archive, from_source; /* several threads make a plan's programs */
 
 static tally_status program_create(void *device, const tally_program_desc *desc, void **program) {
     const tally_program_form form = desc->form;

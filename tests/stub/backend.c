@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "objects.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,7 +207,10 @@ static const char *kernel_source(const char *stem) {
 
 static const char magic[] = "stub binary:";
 
-static tally_status program_create(void *device, const tally_program_desc *desc, void **program) {
+/* Programs of one plan may be made by several threads at once. The stub makes one after another. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+static tally_status make_program(void *device, const tally_program_desc *desc, void **program) {
     const tally_program_form form = desc->form;
     const void *data = desc->data;
     const size_t bytes = desc->bytes;
@@ -214,8 +218,6 @@ static tally_status program_create(void *device, const tally_program_desc *desc,
                                         [TALLY_PROGRAM_BINARY] = "program_create from a binary",
                                         [TALLY_PROGRAM_PREBUILT] = "program_create of a prebuilt"};
     const size_t skip = form == TALLY_PROGRAM_BINARY ? sizeof magic : 0;
-    if (form == TALLY_PROGRAM_PREBUILT && !stub.has_prebuilt) return TALLY_E_UNSUPPORTED;
-    if (form == TALLY_PROGRAM_SOURCE && stub.building) stub.building();
     CALL(names[form]);
     if (skip && (bytes < skip || memcmp(data, magic, skip) != 0 || stub.refuse_binaries))
         return tally_fail(TALLY_E_BUILD, "stub: no binary of this driver");
@@ -233,7 +235,16 @@ static tally_status program_create(void *device, const tally_program_desc *desc,
     return TALLY_OK;
 }
 
-static tally_status program_binary(void *device, void *program, void **data, size_t *bytes) {
+static tally_status program_create(void *device, const tally_program_desc *desc, void **program) {
+    if (desc->form == TALLY_PROGRAM_PREBUILT && !stub.has_prebuilt) return TALLY_E_UNSUPPORTED;
+    if (desc->form == TALLY_PROGRAM_SOURCE && stub.building) stub.building();
+    pthread_mutex_lock(&making);
+    const tally_status status = make_program(device, desc, program);
+    pthread_mutex_unlock(&making);
+    return status;
+}
+
+static tally_status copy_binary(void *device, void *program, void **data, size_t *bytes) {
     CALL("program_binary");
     const object *o = stub_object(program, STUB_PROGRAM, device, "program_binary");
     if (!o) return tally_fail(TALLY_E_INTERNAL, "stub: program_binary");
@@ -244,6 +255,13 @@ static tally_status program_binary(void *device, void *program, void **data, siz
     memcpy(copied + sizeof magic, o->text, *bytes - sizeof magic);
     *data = copied;
     return TALLY_OK;
+}
+
+static tally_status program_binary(void *device, void *program, void **data, size_t *bytes) {
+    pthread_mutex_lock(&making);
+    const tally_status status = copy_binary(device, program, data, bytes);
+    pthread_mutex_unlock(&making);
+    return status;
 }
 
 static void program_close(void *device, void *program) {
