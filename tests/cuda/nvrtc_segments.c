@@ -2,7 +2,8 @@
 /*
  * The CUDA kernels of segments without a GPU: each op and dtype, with the forms of segments in
  * turn, compiled to machine code for one architecture, and a sum for each of the others. A counter
- * in registers must not end in local memory for the accumulators that most calls have.
+ * in registers must not end in local memory for the accumulators that most calls have. The programs
+ * of a plan by axes are compiled apart too, as plans do: each has its kernels and no others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,6 +104,54 @@ static void test_cell(void **state) {
     tally_terms_close(&terms);
 }
 
+static const struct {
+    const char *entry;
+    unsigned program, when;
+} kernel_rows[] = {
+#define ROW(member, entry, program, when) {entry, TALLY_SEGMENT_IN_##program, when},
+    TALLY_SEGMENT_KERNELS(ROW)
+#undef ROW
+};
+
+/* The kernels of a plan by axes of one input of f32, and of one with a mask. */
+#define OF_PLAIN                                                                                                               \
+    (TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_PLAIN | TALLY_SEGMENT_ROWS_2 | TALLY_SEGMENT_ROWS_4 | TALLY_SEGMENT_SHUFFLES |      \
+     TALLY_SEGMENT_SHUFFLES_2 | TALLY_SEGMENT_TILES | TALLY_SEGMENT_FLAT | TALLY_SEGMENT_LONG)
+#define OF_MASKED TALLY_SEGMENT_BY_AXES
+
+static void compile_program(const tally_segment_form *form, unsigned program, unsigned when) {
+    const tally_terms_desc desc = {.in = TALLY_F32, .single = {.op = TALLY_SUM}};
+    const unsigned features = 1u << TALLY_FEATURE_ORDER | 1u << TALLY_FEATURE_BULK;
+    const tally_recipe recipe =
+        tally_segments_recipe(&tally_segments_variants[TALLY_SEGMENTS_TEAMS], GROUP_THREADS, form, 1u << program);
+    tally_terms terms;
+    char *source, text[1000];
+    size_t bytes;
+    tally_cuda_image image;
+    assert_int_equal(tally_terms_resolve(&desc, &terms), TALLY_OK);
+    assert_int_equal(tally_source_create(&tally_backend_cuda, features, &terms, &recipe, &source, &bytes), TALLY_OK);
+    if (tally_cuda_compile(source, FULL_ARCH, "--ptxas-options=-v", &image))
+        fail_msg("program %u: %s", program, tally_last_error());
+    for (size_t k = 0; k < TALLY_ARRAY_LENGTH(kernel_rows); k++) {
+        const bool is_wanted = kernel_rows[k].program == program && kernel_rows[k].when & when;
+        const int registers = nvrtc_read_report(image.log, kernel_rows[k].entry, text, sizeof(text));
+        if (is_wanted != (registers >= 0 || registers == NVRTC_SPILLS))
+            fail_msg("program %u, %s: %s", program, kernel_rows[k].entry, is_wanted ? text : "it is there");
+    }
+    tally_cuda_image_free(&image);
+    free(source);
+    tally_terms_close(&terms);
+}
+
+static void test_programs(void **unused) {
+    (void)unused;
+    tally_segment_form form = {.axes = TALLY_SHAPE_AXES, .inputs = 1};
+    for (unsigned p = 0; p < TALLY_SEGMENT_PROGRAM_END; p++) compile_program(&form, p, OF_PLAIN);
+    form.has_where = 1;
+    compile_program(&form, TALLY_SEGMENT_IN_TEAMS, OF_MASKED);
+    compile_program(&form, TALLY_SEGMENT_IN_THREADS, OF_MASKED);
+}
+
 static void add(int arch, tally_op op, tally_dtype in, unsigned form) {
     cell *c = &cells[cell_count];
     *c = (cell){arch, op, in, form, ""};
@@ -121,12 +170,15 @@ static void make_cells(void) {
 }
 
 int main(int argc, char **argv) {
-    static struct CMUnitTest tests[MAX_CELLS];
+    static struct CMUnitTest tests[MAX_CELLS + 1];
+    static const char programs[] = "programs apart";
     int status = test_choose(argc, argv, "The CUDA kernels of segments, compiled without a GPU.", &choice);
     if (status < 0) status = nvrtc_open(&compiler);
     if (status >= 0) return status;
     make_cells();
     for (size_t i = 0; i < cell_count; i++)
         tests[i] = (struct CMUnitTest){.name = cells[i].name, .test_func = test_cell, .initial_state = &cells[i]};
-    return test_run(&choice, tests, cell_count, NULL, NULL);
+    size_t count = cell_count;
+    if (test_is_chosen(&choice, programs)) tests[count++] = (struct CMUnitTest){.name = programs, .test_func = test_programs};
+    return test_run(&choice, tests, count, NULL, NULL);
 }
