@@ -33,10 +33,14 @@ cli_exit cli_read_types(const cli_options *o, cli_types *t) {
     return CLI_DONE;
 }
 
-/* Tells whether the f64 that the library takes a parameter as is the whole number that an integer
- * type would hold. A long double has the digits of every integer type. */
+#define BEYOND_INTEGERS 18446744073709551616.0 /* 2^64 */
+
+/* Tells whether `value`, the f64 that the library takes, is the whole number that an integer type
+ * would hold. The library itself refuses NaN and what is beyond every integer type. A long double
+ * has the digits of these types where it is wider than an f64; elsewhere nothing is refused. */
 static bool is_kept_by_f64(const char *number, double value, tally_dtype type) {
-    return tally_dtype_kind(type) == TALLY_KIND_FLOAT || truncl(strtold(number, NULL)) == (long double)trunc(value);
+    return tally_dtype_kind(type) == TALLY_KIND_FLOAT || !(fabs(value) <= BEYOND_INTEGERS) ||
+           truncl(strtold(number, NULL)) == (long double)trunc(value);
 }
 
 /* Reads NAME=VALUE or NAME:TYPE=VALUE. */

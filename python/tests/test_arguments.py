@@ -231,6 +231,8 @@ def test_arguments_of_an_op():
         (ValueError, "'foo' is none of load, combine, finish", {**parts, "lets": [("t", "foo", "float32", "x")]}),
         (TypeError, "limit='2' is no number", {**parts, "params": {"limit": "2"}}),
         (ValueError, "limit=9007199254740993 has more digits", {**parts, "params": {"limit": 2**53 + 1}}),
+        (ValueError, "limit=9007199254740993 has more digits", {**parts, "params": {"limit": np.int64(2**53 + 1)}}),
+        (ValueError, "limit is an integer beyond every float", {**parts, "params": {"limit": 10**400}}),
     ):
         with pytest.raises(error, match=text):
             tally.Op(**given)

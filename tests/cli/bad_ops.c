@@ -64,6 +64,8 @@ void test_bad_own_operators(void **unused) {
         {SUM_OF("x") "--out c64 a", {"--out is c64", "real"}, NULL, NULL},
         {SUM_OF("x*p.2x") "--param 2x=1 a", {"--param", "'2x'", "no name"}, NULL, NULL},
         {SUM_OF("x*p.t") "--param t:i32=1e10 a", {"--param t: 10000000000 does not fit i32"}, NULL, NULL},
+        {SUM_OF("x*p.t") "--param t:i64=nan a", {"--param t: nan does not fit i64"}, NULL, NULL},
+        {SUM_OF("x*p.t") "--param t:u64=1e30 a", {"--param t: 1e+30 does not fit u64"}, NULL, NULL},
         {"reduce --load= --combine a+b --identity 0 a", {"--load", "empty"}, NULL, NULL},
         {SUM_OF("(x") "a", {"--load", "'(x'", "')' is missing"}, NULL, NULL},
         {SUM_OF("x)") "a", {"--load", "'x)'", "closes nothing"}, NULL, NULL},

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, NoReturn
 
 from tally._tally import ffi, lib
@@ -55,10 +56,16 @@ def real_number(name: str, value: Any) -> float:
         if isinstance(value, (str, bytes, bytearray)):  # float() reads text
             raise TypeError
         number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is an integer beyond every float") from None
     except (TypeError, ValueError):
         raise TypeError(f"{name}={value!r} is no number") from None
-    if isinstance(value, int) and number != value:
-        raise ValueError(f"{name}={value!r} has more digits than a float keeps: it would be {number:.0f}")
+    try:
+        whole = operator.index(value)  # integers of other libraries too
+    except TypeError:
+        return number
+    if number != whole:
+        raise ValueError(f"{name}={whole} has more digits than a float keeps: it would be {number:.0f}")
     return number
 
 
