@@ -152,9 +152,38 @@ static void test_usual(void **unused) {
     assert_true(means > all / 100 * 98 && variances < within && variances > within / 100 * 98);
 }
 
+/* Quotients so close to the middle between two f64 that q + step alone is rounded the wrong way.
+ * They come from a search by integers of any length. n Q is above 2^95 in all variances. */
+static void test_near_middles(void **unused) {
+    (void)unused;
+    static const struct {
+        i64 sum;
+        u64 high, squares, n;
+        f64 ddof, variance;
+    } rows[] = {
+        {INT64_C(5751215176092591584), 0x54aaeb07U, UINT64_C(0xec3e5a2291cf7bf3), 1973229591, 1, 0x1.0996b2a8fd5e5p+62},
+        {INT64_C(-7862588126227197121), 0xac73f1feU, UINT64_C(0xdfe2f1956221aa58), 1910176117, 7, 0x1.3140cb9aa2ae9p+63},
+        {INT64_C(-5397041973912307991), 0x42c8f2aeU, UINT64_C(0xf0adb106ec0a6296), 1945200302, 7, 0x1.45052da48d665p+61},
+        {INT64_C(-2474459238892547653), 0x1ab70e76U, UINT64_C(0x8af8a5de734f1014), 865623570, 0, 0x1.32652eb48735dp+60},
+    };
+    const u64 most = (UINT64_C(1) << 53) - 1;
+    assert_true(mean_of_whole(1, 0, most) == 0x1.0000000000001p-53);
+    assert_true(mean_of_whole(UINT64_MAX, UINT64_MAX, most) == -0x1.0000000000001p-53);
+    assert_true(mean_of_whole(UINT64_C(1) << 63, UINT64_MAX, most) == -0x1.0000000000001p10);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_true(variance_of_whole((u64)rows[i].sum, SIGN_WORD(rows[i].sum), rows[i].squares, rows[i].high, rows[i].n,
+                                      rows[i].ddof) == rows[i].variance);
+    /* Sums of two words of every length. */
+    for (u64 i = 0; i < 100000; i++) {
+        const u64 low = word(2 * i), high = pattern_random(2 * i + 1) >> 1 >> i % 63;
+        assert_true(float_of_whole(low, high) == exact_mean(low, high, 1));
+    }
+}
+
 const core_test whole_tests[] = {
     {"wholes: quotients", test_quotients},
     {"wholes: moments", test_moments},
     {"wholes: usual results", test_usual},
+    {"wholes: near the middle between two f64", test_near_middles},
     {NULL, NULL},
 };
