@@ -28,7 +28,7 @@
 #define IS_ONE_WORD(low, high) ((high) == SIGN_WORD(low))
 #define UPPER_OF_WORD(low) f64_OF_i64((i64)((low) & ~(u64)2047))
 #define LOWER_OF_WORD(low) f64_OF_u64((low)&2047)
-/* What upper + lower, of these pairs, leaves when it is rounded. */
+/* The rounding error of the sum of such a pair. */
 #define REST_OF(upper, lower) ((lower) - (((upper) + (lower)) - (upper)))
 /* The upper word of the sum of two fields of two words. */
 #define ADD_HIGH(a, b, field) ((a).field##_high + (b).field##_high + ((a).field + (b).field < (b).field))
@@ -198,8 +198,8 @@ INLINE NEAR near_sum(f64 q, f64 step, f64 margin, u32 is_within) {
     return near;
 }
 
-/* 1 / x with an error below 2^-42, from 1 to 2^62. A quotient of f64 would take longer than all of
- * the other operations. */
+/* 1 / x with a relative error below 2^-42, from 1 to 2^62. A quotient of f64 would take longer than
+ * all of the other operations. */
 INLINE f64 near_reciprocal(f64 x) {
     const f64 near = (f64)(1.0f / (f32)x);
     return near + near * fma(-x, near, 1.0);
