@@ -120,7 +120,7 @@ static tally_context any_device(void) {
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
-/* Segments are prebuilt of these ops: by axes, and by offsets and keys of 4 bytes. */
+/* Segments are prebuilt of these ops: by axes, by offsets of 4 bytes, and by keys. */
 static const tally_op segment_ops[] = {TALLY_SUM, TALLY_MEAN, TALLY_MIN, TALLY_MAX, TALLY_ARGMAX, TALLY_VAR};
 
 static tally_status add_segments_by(prebuild_list *list, tally_op op, tally_dtype in, const tally_segments_desc *desc) {
