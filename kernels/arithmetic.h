@@ -173,18 +173,18 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
  * is the result. An infinity or a NaN shows in the mean.
  */
 #define IF_BOTH(a, b, field, merged) ((b).count == 0 ? (a).field : (a).count == 0 ? (b).field : (merged))
-#define SHARE(a, b) QUOTIENT((b).count, (a).count + (b).count)
+#define SHARE_OF_MOMENTS(a, b) QUOTIENT((b).count, (a).count + (b).count)
 #define APART(a, b) (((b).mean - (a).mean) + ((b).low - (a).low))
 #define STEP_OF_MEAN(t, a, b) ((a).low + APART(a, b) * (t))
 #define NEW_MEAN(t, a, b) ((a).mean + STEP_OF_MEAN(t, a, b))
 #define NEW_LOW(t, a, b) SUM_ERROR((a).mean, STEP_OF_MEAN(t, a, b))
 #define NEW_DEVIATIONS(t, a, b) (((a).deviations + (b).deviations) + SQUARE(APART(a, b)) * ((a).count * (t)))
+#define MERGED(t, a, b) MAKE((a).count + (b).count, NEW_MEAN(t, a, b), NEW_LOW(t, a, b), NEW_DEVIATIONS(t, a, b))
 /*
  * NVIDIA's GPUs divide in a dozen dependent steps. Whole chunks have the same count, a power of
  * two: their means are products by its reciprocal, which round as quotients do, and the share of
- * one of two is a half. One condition for all fields leaves no quotient there. No side is empty in
- * a scan. In every step across a warp but the first some thread has sides of unequal counts, so the
- * whole warp divides. On CPUs each field keeps its condition, so that vectors can take the merge.
+ * one of two is a half. One condition for all fields leaves no quotient there. On CPUs each field
+ * keeps its condition, so that vectors can take the merge.
  */
 #define f32_IS_POWER(count) (!(f32_BITS(count) & 0x7fffffU))
 #define f64_IS_POWER(count) (!(f64_BITS(count) << 12))
@@ -192,18 +192,17 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
 #define f64_RECIPROCAL(power) f64_OF_BITS(((u64)0x7fe << 52) - f64_BITS(power))
 #if defined(__CUDA_ARCH__) || defined(__NV_CL_C_VERSION)
 #define PER_ITEM(sum, count) (IS_POWER(count) ? (sum)*RECIPROCAL(count) : QUOTIENT(sum, count))
-#define MERGED(t, a, b) MAKE((a).count + (b).count, NEW_MEAN(t, a, b), NEW_LOW(t, a, b), NEW_DEVIATIONS(t, a, b))
-#ifdef IS_SCAN
-#define MERGE_MOMENTS(a, b) MERGED(SHARE(a, b), a, b)
-#else
 #define MERGE_MOMENTS(a, b)                                                                                                    \
-    ((b).count == 0 ? (a) : (a).count == 0 ? (b) : (a).count == (b).count ? MERGED(ONE / 2, a, b) : MERGED(SHARE(a, b), a, b))
-#endif
+    ((b).count == 0           ? (a)                                                                                            \
+     : (a).count == 0         ? (b)                                                                                            \
+     : (a).count == (b).count ? MERGED(ONE / 2, a, b)                                                                          \
+                              : MERGED(SHARE_OF_MOMENTS(a, b), a, b))
 #else
 #define PER_ITEM(sum, count) QUOTIENT(sum, count)
 #define MERGE_MOMENTS(a, b)                                                                                                    \
-    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, NEW_MEAN(SHARE(a, b), a, b)),                                              \
-         IF_BOTH(a, b, low, NEW_LOW(SHARE(a, b), a, b)), IF_BOTH(a, b, deviations, NEW_DEVIATIONS(SHARE(a, b), a, b)))
+    MAKE((a).count + (b).count, IF_BOTH(a, b, mean, NEW_MEAN(SHARE_OF_MOMENTS(a, b), a, b)),                                   \
+         IF_BOTH(a, b, low, NEW_LOW(SHARE_OF_MOMENTS(a, b), a, b)),                                                            \
+         IF_BOTH(a, b, deviations, NEW_DEVIATIONS(SHARE_OF_MOMENTS(a, b), a, b)))
 #endif
 #define CHUNK_MOMENTS(a, count, pivot)                                                                                         \
     MAKE(count, pivot, PER_ITEM((a).rest, count), (a).squares - (a).rest * PER_ITEM((a).rest, count))

@@ -82,11 +82,12 @@ typedef struct {
     BARRIER
 #define STEP_ACROSS(number, a, s)                                                                                              \
     PUT(number, a)                                                                                                             \
-    if (t >= (s)) a = scan_combine(meet->part[number][thread - (s)*pitch], a);
+    if (t >= (s)) a = scan_neighbours(meet->part[number][thread - (s)*pitch], a, s, t, reciprocal);
 
 /* Scans by Kogge and Stone. The value of thread t becomes the combination of those of threads 0 to
  * t. The next exchange may write half 1. `t` is below 32. */
 INLINE SCAN meet_across(SCAN a, u32 thread, u32 t, u32 pitch, LOCAL EXCHANGE *meet) {
+    const SHARE reciprocal = RECIPROCAL_OF(t + 1);
     STEP_ACROSS(0, a, 1)
     STEP_ACROSS(1, a, 2)
     STEP_ACROSS(0, a, 4)
@@ -99,10 +100,11 @@ INLINE SCAN meet_across(SCAN a, u32 thread, u32 t, u32 pitch, LOCAL EXCHANGE *me
  * barriers under a condition that the whole group shares. */
 #ifdef SHUFFLES
 INLINE SCAN list_across(SCAN a, u32 t) {
+    const SHARE reciprocal = RECIPROCAL_OF(t + 1);
 #pragma unroll
     for (u32 s = 1; s < WIDTH; s *= 2) {
         const SCAN left = shuffle_up(a, s);
-        if (t >= s) a = scan_combine(left, a);
+        if (t >= s) a = scan_neighbours(left, a, s, t, reciprocal);
     }
     return a;
 }

@@ -37,12 +37,13 @@
 #endif
 /* Scans several rows side by side. */
 INLINE void scan_rows_across(SCAN *a, const int rows, u32 t) {
+    const SHARE reciprocal = RECIPROCAL_OF(t + 1);
     STEPS_ACROSS
     for (u32 s = 1; s < WIDTH; s *= 2)
 #pragma unroll
         for (int w = 0; w < rows; w++) {
             const SCAN left = shuffle_up(a[w], s);
-            if (t >= s) a[w] = scan_combine(left, a[w]);
+            if (t >= s) a[w] = scan_neighbours(left, a[w], s, t, reciprocal);
         }
 }
 
@@ -58,7 +59,7 @@ INLINE SCAN scan_across(SCAN a, u32 t) {
 #define STEP_ACROSS(a, s)                                                                                                      \
     shared.exchange[thread] = a;                                                                                               \
     BARRIER                                                                                                                    \
-    if (t >= s) a = scan_combine(shared.exchange[thread - s], a);                                                              \
+    if (t >= s) a = scan_neighbours(shared.exchange[thread - s], a, s, t, RECIPROCAL_OF(t + 1));                               \
     BARRIER
 #define SCAN_ACROSS(a) STEP_ACROSS(a, 1) STEP_ACROSS(a, 2) STEP_ACROSS(a, 4) STEP_ACROSS(a, 8) STEP_ACROSS(a, 16)
 #define FROM(to, a, other)                                                                                                     \

@@ -36,12 +36,12 @@ typedef struct {
 INLINE SCAN scan_combine(SCAN a, SCAN b) {
 #ifdef ACCS /* without a branch, so that loops become vectors */
     const u32 begins = b.count >> 63;
-    b.value = accs_choose(begins, b.value, op_combine(a.value, b.value));
+    b.value = accs_choose(begins, b.value, op_join(a.value, b.value));
     b.count += begins ? 0 : a.count;
     return b;
 #else
     if (!(b.count & BEGINS)) {
-        b.value = op_combine(a.value, b.value);
+        b.value = op_join(a.value, b.value);
         b.count += a.count;
     }
     return b;
@@ -49,7 +49,25 @@ INLINE SCAN scan_combine(SCAN a, SCAN b) {
 }
 #else
 typedef ACC SCAN;
-#define scan_combine(a, b) op_combine(a, b)
+#define scan_combine(a, b) op_join(a, b)
+#endif
+
+/*
+ * scan_next combines a, the first j items of a cell, with the next item. scan_neighbours is step s
+ * of Kogge and Stone's scan: it combines part l, b, with part l - s, a. Both parts have as many
+ * parts in them as the steps before have joined, at most s, and all of those have the same number
+ * of items. So the share of b's items in those of both is known by the parts' places: s / (l + 1),
+ * or a half. It is s times the reciprocal of l + 1, which is exact, as s is a power of two. No
+ * quotient is needed in a step.
+ */
+#define RECIPROCAL_OF(count) SHARE_OF(1, count)
+#ifdef SEGMENTED
+#define scan_next(a, item, j) scan_combine(a, item)
+#define scan_neighbours(a, b, s, l, reciprocal) scan_combine(a, b)
+#else
+#define scan_next(a, item, j) op_join_by(RECIPROCAL_OF((j) + 1), a, item)
+#define scan_neighbours(a, b, s, l, reciprocal)                                                                                \
+    op_join_by((u32)(l) + 1 < 2 * (u32)(s) ? (SHARE)(s) * (reciprocal) : (SHARE)0.5, a, b)
 #endif
 
 /* Combines a with b if `has` says that there is an a; else returns b. */
@@ -248,7 +266,7 @@ INLINE SCAN cell_item(const CALL *c, const ITEM_CELL *cell, u64 k, int j) {
 INLINE SCAN cell_aggregate(const CALL *c, const ITEM_CELL *cell, u64 k) {
     SCAN s = cell_item(c, cell, k, 0);
 #pragma unroll
-    for (int j = 1; j < CELL; j++) s = scan_combine(s, cell_item(c, cell, k, j));
+    for (int j = 1; j < CELL; j++) s = scan_next(s, cell_item(c, cell, k, j), j);
     return s;
 }
 
@@ -263,7 +281,7 @@ INLINE ACC scan_value(const CALL *c, SCAN s) {
 #ifdef INITIAL
     ITEMS v;
     v.x = c->initial;
-    return op_combine(op_load(v, 0, c->in.p), a);
+    return op_join(op_load(v, 0, c->in.p), a);
 #else
     return a;
 #endif
@@ -313,9 +331,9 @@ INLINE void scan_cell(const CALL *c, const ITEM_CELL *cell, u64 k, u32 has, SCAN
 #endif
         const SCAN all = j == 0 ? exclusive : scan_join(has, exclusive, own);
         r->result[j] = first || (j == 0 && !has) ? scan_first(c) : scan_result(c, all, c->base + k + j);
-        own = j == 0 ? item : scan_combine(own, item);
+        own = j == 0 ? item : scan_next(own, item, j);
 #else
-        own = j == 0 ? item : scan_combine(own, item);
+        own = j == 0 ? item : scan_next(own, item, j);
         const SCAN all = j == CELL - 1 ? inclusive : scan_join(has, exclusive, own);
         r->result[j] = scan_result(c, all, c->base + k + j + 1);
 #endif

@@ -76,11 +76,14 @@ INLINE void clear_before(SCANS *parts) {
 #define STEP(to, from, s)                                                                                                      \
     for (int i = 0; i < count; i++) {                                                                                          \
         IN_VECTORS                                                                                                             \
-        for (int l = 0; l < WIDTH; l++) set(&to[i], l, scan_combine(get(&from[i], l - (s)), get(&from[i], l)));                \
+        for (int l = 0; l < WIDTH; l++)                                                                                        \
+            set(&to[i], l, scan_neighbours(get(&from[i], l - (s)), get(&from[i], l), s, l, reciprocals[l]));                   \
         for (int l = 0; l < (s); l++) set(&to[i], l, get(&from[i], l));                                                        \
     }
 OUT_OF_LINE void scan_parts(SCANS *a, int count) {
     SCANS b[AT_ONCE];
+    SHARE reciprocals[WIDTH];
+    for (int l = 0; l < WIDTH; l++) reciprocals[l] = RECIPROCAL_OF(l + 1);
     for (int i = 0; i < count; i++) {
         clear_before(&a[i]);
         clear_before(&b[i]);
@@ -91,7 +94,8 @@ OUT_OF_LINE void scan_parts(SCANS *a, int count) {
     STEP(a, b, 8)
     for (int i = 0; i < count; i++) {
         IN_VECTORS
-        for (int l = 16; l < WIDTH; l++) set(&a[i], l, scan_combine(get(&a[i], l - 16), get(&a[i], l)));
+        for (int l = 16; l < WIDTH; l++)
+            set(&a[i], l, scan_neighbours(get(&a[i], l - 16), get(&a[i], l), 16, l, reciprocals[l]));
     }
 }
 
@@ -174,7 +178,7 @@ OUT_OF_LINE void fold_row(const CALL *restrict c, u64 k, const ROW *restrict row
             cell.begins = row->begins[j][l];
 #endif
             const SCAN item = cell_item(c, &cell, k + (u64)l * CELL + j, 0);
-            s = j ? scan_combine(s, item) : item;
+            s = j ? scan_next(s, item, j) : item;
             set(&parts[j], l, s);
         }
     }
@@ -303,14 +307,15 @@ INLINE void scan_row(const CALL *c, u64 k, u32 has, const ROW *row, const SCANS 
         const u64 count = c->base + k + j + 1;
 #endif
 #ifdef USUAL
+        const ACC f = scan_value(c, get(of, -shift));
         u32 unusual = 0;
         IN_VECTORS
         for (int l = 0; l < WIDTH; l++) {
             const SCAN s = get(of, l - shift);
-            unusual |= !op_is_usual(scan_value(c, s), scan_count(s, count + l * CELL), c->in.p);
+            unusual |= !op_is_usual(scan_value(c, s), f, scan_count(s, count + l * CELL), c->in.p);
         }
         if (!unusual) {
-            RESULTS(op_usual(scan_value(c, s), scan_count(s, count + l * CELL), c->in.p))
+            RESULTS(op_usual(scan_value(c, s), f, scan_count(s, count + l * CELL), c->in.p))
             continue;
         }
 #endif

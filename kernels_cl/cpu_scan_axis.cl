@@ -23,19 +23,20 @@ typedef struct {
 
 /* Turns part l of each list into the combination of parts 0 to l. */
 OUT_OF_LINE void take_part(LEVELS *restrict levels, u32 l, ACC_ARRAYS *restrict part) {
+    const SHARE reciprocal = RECIPROCAL_OF(l + 1);
     for (u32 s = 1; s < WIDTH; s *= 2) {
         ACC_ARRAYS *kept = &levels->of[s - 1 + (l & (s - 1))];
         const ACC_ARRAYS before = *kept;
         *kept = *part;
         if (l < s) continue;
-        EACH_LIST accs_set(part, i, op_combine(accs_get(&before, i), accs_get(part, i)));
+        EACH_LIST accs_set(part, i, scan_neighbours(accs_get(&before, i), accs_get(part, i), s, l, reciprocal));
     }
 }
 
 /* Combines each list's part with what stands before it, if `has` says that anything does. */
 INLINE void join(u32 has, const ACC_ARRAYS *before, const ACC_ARRAYS *part, ACC_ARRAYS *to) {
     if (has) {
-        EACH_LIST accs_set(to, i, op_combine(accs_get(before, i), accs_get(part, i)));
+        EACH_LIST accs_set(to, i, scan_combine(accs_get(before, i), accs_get(part, i)));
     } else {
         *to = *part;
     }
@@ -167,7 +168,11 @@ INLINE void scan_cells(const SLAB *slab, WAY *way, u64 k, int count) {
         else
             store_firsts(slab);
 #endif
-        join(j > 0, &own, &item, &own);
+        if (j) {
+            EACH_LIST accs_set(&own, i, scan_next(accs_get(&own, i), accs_get(&item, i), j));
+        } else {
+            own = item;
+        }
 #ifndef EXCLUSIVE
         if (j < CELL - 1) {
             join(k > 0, &way->cell, &own, &prefix);

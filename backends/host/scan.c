@@ -109,6 +109,7 @@ static bool make_scratch(host_kernel *kernel) {
     const uint64_t first = (kernel->threads * sizeof(one) + 63) / 64 * 64;
     unsigned char *at = kernel->scratch = aligned_alloc(64, first + kernel->threads * each);
     if (!at) return false;
+    memset(at, 0, first + kernel->threads * each); /* host_batch has marks */
     at += first;
     for (uint32_t w = 0; w < kernel->threads; w++)
         at = lay_out(kernel->program, segmented, tiles, at, (scan_scratch *)kernel->scratch + w);
@@ -182,7 +183,7 @@ static void fold_tile(const scan_job *job, uint64_t tile_k, scan_tile *tile, sca
     for (uint64_t b = 0; b < batches; b++) {
         const scan_span span = span_of(job, tile_k + b * BATCH);
         const uint64_t index = job->places.reverse ? job->base + job->n - 1 - span.k : job->base + span.k;
-        const host_batch *batch = &tile->batches[b];
+        host_batch *batch = &tile->batches[b];
         uint8_t *begins = tile->begins + b * BATCH;
         prefetch(job, &span);
         if (steps->segmented) find_beginnings(job, steps, span.k, span.count, begins);
@@ -252,7 +253,7 @@ static bool find_prefixes(const scan_job *job, uint64_t block, uint32_t q, uint3
         tally_host_parts_read(steps, before, carry);
         tally_host_parts_join(steps, before, 0, prefixes, WIDTH);
     } else {
-        tally_host_parts_clear(steps, before, 1);
+        tally_host_parts_copy(steps, before, prefixes, 1); /* any value */
     }
     if (q + count == WIDTH)
         publish(job, steps, words_of_block(job, block), job->block_bytes, host_parts_from(prefixes, WIDTH - 1));
@@ -261,13 +262,17 @@ static bool find_prefixes(const scan_job *job, uint64_t block, uint32_t q, uint3
 
 /* ---- the second pass ------------------------------------------------------------------------- */
 
-/* Turns the ends of a batch's cells into inclusive prefixes, and part -1 into what is before them.
- * `rows` has the inclusive prefixes of the rows, and as part -1 that of the row before. */
-static void join_batch(const host_steps *steps, uint32_t cells, const host_batch *batch, host_parts rows) {
-    const host_parts before = host_parts_from(rows, -1);
-    tally_host_parts_join(steps, before, 1, batch->ends, cells);
-    tally_host_parts_copy_apart(steps, last_of_row(batch->ends), WIDTH, rows, 1, cells / WIDTH);
-    tally_host_parts_copy(steps, host_parts_from(batch->ends, -1), before, 1);
+/* Turns a batch's cells into inclusive prefixes, and the part before them into what is before.
+ * `rows` has the inclusive prefixes of the rows, and as part -1 that of the row before if `has`. */
+static void join_batch(const host_steps *all, uint32_t cells, bool has, host_batch *batch, host_parts rows) {
+    const host_parts ends = batch->ends, before = host_parts_from(rows, -1);
+    const uint32_t first = has ? 0 : WIDTH; /* row 0 has nothing before it */
+    tally_host_batch_meet(all, host_parts_from(rows, cells / WIDTH - 1), 1, batch);
+    const host_steps *steps = batch->steps;
+    tally_host_parts_join(steps, host_parts_from(before, !has), 1, host_parts_from(ends, first), cells - first);
+    tally_host_parts_copy_apart(steps, last_of_row(ends), WIDTH, rows, 1, cells / WIDTH);
+    tally_host_parts_copy(steps, host_parts_from(ends, -1), before, 1);
+    tally_host_batch_prefix(host_parts_from(ends, -1), cells, !has, batch);
 }
 
 /* Writes the results of a batch. `has` is false if nothing is before it. */
@@ -277,7 +282,7 @@ static void store_batch(const scan_job *job, const scan_span *span, bool has, co
     const uint64_t bytes = job->program->result_bytes;
     unsigned char *to = job->out + span->place * bytes, *results = span->count == BATCH && !job->passes ? to : scratch->lines;
     const host_parts before = host_parts_from(batch->ends, -1);
-    tally_host_batch_finish(&scratch->steps, exclusive ? &before : NULL, job->base + span->k, span->cells, batch, results);
+    tally_host_batch_finish(exclusive ? &before : NULL, job->base + span->k, span->cells, batch, results);
     for (uint32_t i = 0; i < span->count && exclusive && (segmented || !has); i++)
         if ((!i && !has) || (segmented && begins[i]))
             memcpy(results + (job->places.reverse ? span->cells * TALLY_CELL_ITEMS - 1 - i : i) * bytes, scratch->first, bytes);
@@ -300,9 +305,8 @@ static void store_tile(const scan_job *job, uint64_t k, scan_tile *tile, bool ha
     const uint32_t batches = (uint32_t)batches_of_tile(job, k);
     for (uint32_t b = 0; b < batches; b++) {
         const scan_span span = span_of(job, k + b * BATCH);
-        const host_batch *batch = &tile->batches[b];
-        join_batch(steps, span.cells, batch, host_parts_from(tile->rows, (int64_t)b * ROWS));
-        tally_host_batch_prefix(steps, host_parts_from(batch->ends, -1), span.cells, batch);
+        host_batch *batch = &tile->batches[b];
+        join_batch(steps, span.cells, has || b, batch, host_parts_from(tile->rows, (int64_t)b * ROWS));
         store_batch(job, &span, has || b, batch, tile->begins + b * BATCH, scratch);
     }
 }
@@ -345,18 +349,16 @@ static void scan_batch(const scan_job *job, const scan_span *span, bool has, con
                        scan_scratch *scratch) {
     const host_steps *steps = &scratch->steps;
     const uint64_t index = job->places.reverse ? job->base + job->n - 1 - span->k : job->base + span->k;
-    const host_batch *batch = &tile->batches[0];
+    host_batch *batch = &tile->batches[0];
     const host_parts before = host_parts_from(tile->rows, -1), unscanned = scratch->parts; /* they are published */
     tally_host_batch_fold(steps, items_of(job, span, scratch->lines), NULL, index, span->cells, batch);
     tally_host_parts_copy_apart(steps, unscanned, 1, last_of_row(batch->ends), WIDTH, ROWS);
     tally_host_parts_scan(steps, unscanned, tile->rows, ROWS, WIDTH);
-    if (has)
+    if (has) {
         tally_host_parts_read(steps, before, prefix->bytes);
-    else
-        tally_host_parts_clear(steps, before, 1);
-    if (has) tally_host_parts_join(steps, before, 0, tile->rows, WIDTH);
-    join_batch(steps, span->cells, batch, tile->rows);
-    tally_host_batch_prefix(steps, host_parts_from(batch->ends, -1), span->cells, batch);
+        tally_host_parts_join(steps, before, 0, tile->rows, WIDTH);
+    }
+    join_batch(steps, span->cells, has, batch, tile->rows);
     store_batch(job, span, has, batch, NULL, scratch);
 }
 

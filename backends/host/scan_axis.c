@@ -190,7 +190,7 @@ static void take_part(const host_steps *steps, host_parts spare, host_parts leve
 
 /* Turns the scanned cells of the rows from item k on into inclusive prefixes, writes those before
  * the cells, and turns the state into that before the next rows. */
-static void join_rows(const host_steps *steps, const axis_batch *batch, uint64_t k, host_parts before) {
+static void join_rows(const host_steps *steps, axis_batch *batch, uint64_t k, host_parts before) {
     const host_parts ends = batch->cells.ends, last = host_parts_from(ends, WIDTH - 1), state = batch->state;
     const host_parts whole = column(state, WHOLE), spare = column(state, SPARE), of_row = column(state, OF_ROW);
     const uint32_t row = (uint32_t)(k / HOST_ROW_ITEMS % WIDTH), tile = (uint32_t)(k / TALLY_TILE_ITEMS % WIDTH);
@@ -204,13 +204,15 @@ static void join_rows(const host_steps *steps, const axis_batch *batch, uint64_t
         copy_column(steps, column(state, OF_TILE), whole);
         if (tile == WIDTH - 1) copy_column(steps, column(state, OF_BLOCK), whole);
     }
+    tally_host_batch_meet(steps, whole, ROWS, &batch->cells);
+    const host_steps *own = batch->cells.steps;
     if (k)
-        tally_host_parts_join(steps, of_row, 1, ends, TALLY_HOST_CELLS);
+        tally_host_parts_join(own, of_row, 1, ends, TALLY_HOST_CELLS);
     else
-        tally_host_parts_clear(steps, of_row, ROWS);
-    tally_host_parts_copy_apart(steps, last, WIDTH, whole, 1, ROWS);
-    tally_host_parts_copy(steps, before, host_parts_from(ends, -1), TALLY_HOST_CELLS);
-    tally_host_parts_copy_apart(steps, before, WIDTH, of_row, 1, ROWS);
+        copy_column(steps, of_row, whole); /* any value */
+    tally_host_parts_copy_apart(own, last, WIDTH, whole, 1, ROWS);
+    tally_host_parts_copy(own, before, host_parts_from(ends, -1), TALLY_HOST_CELLS);
+    tally_host_parts_copy_apart(own, before, WIDTH, of_row, 1, ROWS);
     copy_column(steps, of_row, whole);
 }
 
@@ -226,15 +228,15 @@ static void scan_items(const axis_job *job, axis_lists *lists, uint64_t k, uint6
     for (uint32_t s = 0; s < lists->count && items < pitch; s++)
         memset(lists->items + (s * pitch + items) * p->item_bytes, 0, (pitch - items) * p->item_bytes);
     for (uint32_t b = 0; b * job->batch_lists < lists->count; b++) {
-        const axis_batch *batch = &lists->batches[b];
+        axis_batch *batch = &lists->batches[b];
         const uint32_t left = lists->count - b * job->batch_lists;
         const uint32_t cells = (left < job->batch_lists ? left : job->batch_lists) * width;
         tally_host_batch_fold(steps, lists->items + b * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes, NULL, index, cells,
                               &batch->cells);
         const host_parts before = width == WIDTH ? lists->before : host_parts_from(batch->cells.ends, -1);
         if (width == WIDTH) join_rows(steps, batch, k, before);
-        tally_host_batch_prefix(steps, before, cells, &batch->cells);
-        tally_host_batch_finish(steps, exclusive ? &before : NULL, k, cells, &batch->cells,
+        tally_host_batch_prefix(before, cells, k ? 0 : cells / width, &batch->cells);
+        tally_host_batch_finish(exclusive ? &before : NULL, k, cells, &batch->cells,
                                 lists->results + b * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
     }
     for (uint32_t s = 0; s < lists->count && exclusive && !k; s++)
@@ -290,6 +292,9 @@ tally_status tally_host_scan_axis_entry(host_kernel *kernel, const char *entry) 
         return tally_fail(TALLY_E_INTERNAL, "no kernel '%s'", entry);
     kernel->run = run_scan_axis;
     kernel->args = TALLY_AXIS_ARGS;
-    kernel->scratch = aligned_alloc(64, kernel->threads * thread_bytes(kernel->program));
-    return kernel->scratch ? TALLY_OK : tally_fail(TALLY_E_MEMORY, "out of memory");
+    const uint64_t bytes = kernel->threads * thread_bytes(kernel->program);
+    kernel->scratch = aligned_alloc(64, bytes);
+    if (!kernel->scratch) return tally_fail(TALLY_E_MEMORY, "out of memory");
+    memset(kernel->scratch, 0, bytes); /* host_batch has marks */
+    return TALLY_OK;
 }

@@ -33,7 +33,7 @@ uint32_t tally_host_packed_bytes(const tally_host_program *program, bool segment
 
 /* Finds the fields of the accumulators. */
 static void find_fields(host_steps *steps) {
-    const uint8_t *bytes = steps->program->scan.fields;
+    const uint8_t *bytes = steps->scan->fields;
     uint32_t offset = 0;
     uint64_t begin = 0;
     for (uint32_t f = 0; f < TALLY_HOST_FIELDS && bytes[f]; f++) {
@@ -46,9 +46,12 @@ static void find_fields(host_steps *steps) {
 }
 
 host_steps tally_host_steps_take(const tally_host_program *program, bool segmented, unsigned char **at) {
-    host_steps steps = {
-        .program = program, .segmented = segmented, .packed_bytes = tally_host_packed_bytes(program, segmented)};
+    host_steps steps = {.program = program,
+                        .scan = &program->scan,
+                        .segmented = segmented,
+                        .packed_bytes = tally_host_packed_bytes(program, segmented)};
     find_fields(&steps);
+    if (program->plain.load && !segmented) steps.plain = (host_steps *)(void *)tally_host_take(at, sizeof(host_steps));
     steps.items = tally_host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->item_bytes);
     steps.results = tally_host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->result_bytes);
     steps.shared = &tally_host_code_here()->shared;
@@ -113,11 +116,12 @@ void tally_host_parts_read(const host_steps *steps, host_parts part, const unsig
     if (steps->segmented) memcpy(counters_of(steps, part), packed + steps->packed_bytes - sizeof(uint64_t), sizeof(uint64_t));
 }
 
-void tally_host_parts_clear(const host_steps *steps, host_parts to, uint32_t count) {
-    host_packed_part packed = {{0}};
-    const void *const none[] = {packed.bytes};
-    steps->program->fold(none, steps->params, 0, 0, false, packed.bytes);
-    for (uint32_t i = 0; i < count; i++) tally_host_parts_read(steps, host_parts_from(to, i), packed.bytes);
+bool tally_host_parts_are_plain(const host_steps *steps, host_parts parts, uint32_t count) {
+    unsigned char others = 0;
+    EACH_FIELD(steps, field)
+    for (uint64_t i = 0; i < count * (uint64_t)field->bytes && field->offset != steps->program->plain_offset; i++)
+        others |= values_of(field, parts)[i];
+    return !others;
 }
 
 /* ---- the steps ------------------------------------------------------------------------------- */
@@ -138,7 +142,7 @@ static void choose(const host_steps *steps, host_parts made, host_parts parts, h
 void tally_host_parts_pairs(const host_steps *steps, host_parts left, host_parts parts, uint32_t count) {
     const host_parts made = made_of(steps, parts);
     uint64_t *counters = counters_of(steps, parts);
-    steps->program->scan.pairs(left.accs, (int32_t)left.at, parts.accs, made.accs, (int32_t)made.at, count);
+    steps->scan->pairs(left.accs, (int32_t)left.at, parts.accs, made.accs, (int32_t)made.at, count);
     if (!steps->segmented) return;
     choose(steps, made, parts, parts, count);
     steps->shared->count_pairs(counters_of(steps, left), counters, counters, count);
@@ -155,7 +159,7 @@ void tally_host_parts_join(const host_steps *steps, host_parts left, uint32_t le
 static void segmented_step(const host_steps *steps, host_parts from, host_parts to, uint32_t s, uint32_t width,
                            uint32_t count) {
     const host_parts made = made_of(steps, to);
-    steps->program->scan.steps(from.accs, made.accs, NULL, (int32_t)from.at, (int32_t)s, (int32_t)s + 1, (int32_t)width, count);
+    steps->scan->steps(from.accs, made.accs, NULL, (int32_t)from.at, (int32_t)s, (int32_t)s + 1, (int32_t)width, count, false);
     choose(steps, made, from, to, count);
     steps->shared->count_step(counters_of(steps, from), counters_of(steps, to), s, width, count);
 }
@@ -164,8 +168,8 @@ void tally_host_parts_scan(const host_steps *steps, host_parts parts, host_parts
     host_parts next = host_log(width) % 2 ? to : steps->room, other = host_log(width) % 2 ? steps->room : to;
     if (width == 1) tally_host_parts_copy(steps, to, parts, count);
     if (!steps->segmented)
-        steps->program->scan.steps(parts.accs, next.accs, other.accs, (int32_t)parts.at, 1, (int32_t)width, (int32_t)width,
-                                   count);
+        steps->scan->steps(parts.accs, next.accs, other.accs, (int32_t)parts.at, 1, (int32_t)width, (int32_t)width, count,
+                           true);
     for (uint32_t s = 1; s < width && steps->segmented; s *= 2) {
         segmented_step(steps, parts, next, s, width, count);
         parts = next;
@@ -174,17 +178,30 @@ void tally_host_parts_scan(const host_steps *steps, host_parts parts, host_parts
     }
 }
 
+/* Makes the steps for plain items, which have one field of the parts. */
+static void begin_plain(host_steps *steps) {
+    host_steps *plain = steps->plain;
+    *plain = *steps;
+    plain->scan = &steps->program->plain;
+    plain->field_count = 0;
+    EACH_FIELD(steps, field)
+    if (field->offset == steps->program->plain_offset) plain->fields[plain->field_count++] = *field;
+}
+
 void tally_host_steps_begin(host_steps *steps, const host_places *places, const void *params, const void *initial) {
     const uint32_t bytes = steps->program->item_bytes;
     steps->places = places;
     steps->params = params;
     steps->has_initial = initial != NULL;
-    if (!initial) return;
-    memset(steps->items, 0, WIDTH * (uint64_t)bytes);
-    memcpy(steps->items, initial, bytes);
-    steps->program->scan.load(steps->items, 0, places->indices, WIDTH, params, NULL, steps->initial.accs,
-                              (int32_t)steps->initial.at);
-    if (steps->segmented) *counters_of(steps, steps->initial) = 1;
+    if (initial) {
+        memset(steps->items, 0, WIDTH * (uint64_t)bytes);
+        memcpy(steps->items, initial, bytes);
+        steps->scan->load(steps->items, 0, places->indices, WIDTH, params, NULL, 0, steps->initial.accs,
+                          (int32_t)steps->initial.at);
+        if (steps->segmented) *counters_of(steps, steps->initial) = 1;
+    }
+    steps->takes_plain = steps->plain && (!initial || tally_host_parts_are_plain(steps, steps->initial, 1));
+    if (steps->takes_plain) begin_plain(steps);
 }
 
 void tally_host_steps_first(const host_steps *steps, unsigned char *result) {
@@ -199,43 +216,76 @@ host_batch tally_host_batch_take(const host_steps *steps, unsigned char **at) {
     host_batch batch;
     for (uint32_t j = 0; j < CELL - 1; j++) batch.cells[j] = tally_host_parts_take(steps, at);
     batch.ends = tally_host_parts_take(steps, at);
+    batch.mark = (struct host_mark *)(void *)tally_host_take(at, sizeof(*batch.mark));
+    batch.steps = steps;
     return batch;
 }
 
-void tally_host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t cells,
-                           const host_batch *batch) {
-    const tally_host_program *program = steps->program;
+/* Loads the cells' items, and combines those of each cell. Returns false if the steps are not for
+ * one of the items. */
+static bool load_cells(const host_steps *steps, uint64_t index, uint32_t cells, const uint8_t *begins,
+                       const host_batch *batch) {
     const host_places *places = steps->places;
-    uint8_t turned[HOST_BATCH_ITEMS];
-    steps->shared->split[host_log(program->item_bytes)](items, cells, places->reverse, steps->items);
-    if (steps->segmented) steps->shared->split[0](begins, cells, false, turned);
-    for (uint32_t j = 0; j < CELL; j++) {
+    const uint64_t bytes = steps->program->item_bytes;
+    bool all = true;
+    for (uint32_t j = 0; j < CELL && all; j++) {
         const host_parts parts = j < CELL - 1 ? batch->cells[j] : steps->ends;
         const host_parts before = batch->cells[j ? j - 1 : 0];
-        program->scan.load(steps->items + j * CELLS * (uint64_t)program->item_bytes, index + (uint64_t)(places->step * j),
-                           places->indices, cells, steps->params, j && !steps->segmented ? before.accs : NULL, parts.accs,
-                           (int32_t)parts.at);
+        all = steps->scan->load(steps->items + j * CELLS * bytes, index + (uint64_t)(places->step * j), places->indices, cells,
+                                steps->params, j && !steps->segmented ? before.accs : NULL, j, parts.accs, (int32_t)parts.at);
         if (!steps->segmented) continue;
-        steps->shared->count_flags(turned + j * CELLS, counters_of(steps, parts), cells);
+        steps->shared->count_flags(begins + j * CELLS, counters_of(steps, parts), cells);
         if (j) tally_host_parts_pairs(steps, before, parts, cells);
     }
-    tally_host_parts_scan(steps, steps->ends, batch->ends, places->width, cells);
+    return all;
 }
 
-void tally_host_batch_prefix(const host_steps *steps, host_parts before, uint32_t cells, const host_batch *batch) {
+/* Tells whether a batch's items may be plain: those of the last batch there were, or long ago were
+ * not. Then the fields that they leave out are made zeros. */
+static bool may_be_plain(const host_steps *steps, const host_batch *batch) {
+    if (!steps->takes_plain || (batch->mark->is_set && ++batch->mark->passed % 16)) return false;
+    for (uint32_t j = 0; j < CELL && batch->mark->is_set; j++)
+        memset(j < CELL - 1 ? batch->cells[j].accs : batch->ends.accs, 0, steps->counters);
+    batch->mark->is_set = false;
+    return true;
+}
+
+static void take_all(const host_steps *steps, host_batch *batch) {
+    batch->steps = steps;
+    batch->mark->is_set = true;
+}
+
+void tally_host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t cells,
+                           host_batch *batch) {
+    uint8_t turned[HOST_BATCH_ITEMS];
+    steps->shared->split[host_log(steps->program->item_bytes)](items, cells, steps->places->reverse, steps->items);
+    if (steps->segmented) steps->shared->split[0](begins, cells, false, turned);
+    batch->steps = steps->plain;
+    if (!may_be_plain(steps, batch) || !load_cells(batch->steps, index, cells, NULL, batch)) {
+        take_all(steps, batch);
+        load_cells(steps, index, cells, turned, batch);
+    }
+    tally_host_parts_scan(batch->steps, steps->ends, batch->ends, steps->places->width, cells);
+}
+
+void tally_host_batch_meet(const host_steps *steps, host_parts prefixes, uint32_t count, host_batch *batch) {
+    if (batch->steps != steps && !tally_host_parts_are_plain(steps, prefixes, count)) take_all(steps, batch);
+}
+
+void tally_host_batch_prefix(host_parts before, uint32_t cells, uint32_t firsts, const host_batch *batch) {
+    const host_steps *steps = batch->steps;
     const uint32_t width = steps->places->width;
-    /* Nothing is before cell 0 of a list that is no row. */
     for (uint32_t j = 0; j < CELL - 1 && width > 1; j++) {
-        const host_parts parts = batch->cells[j];
-        const host_parts first = steps->room;
-        if (width < WIDTH) tally_host_parts_copy_apart(steps, first, width, parts, width, cells / width);
+        const host_parts parts = batch->cells[j], first = steps->room;
+        if (firsts) tally_host_parts_copy_apart(steps, first, width, parts, width, firsts);
         tally_host_parts_pairs(steps, before, parts, cells);
-        if (width < WIDTH) tally_host_parts_copy_apart(steps, parts, width, first, width, cells / width);
+        if (firsts) tally_host_parts_copy_apart(steps, parts, width, first, width, firsts);
     }
 }
 
-void tally_host_batch_finish(const host_steps *steps, const host_parts *before, uint64_t first, uint32_t cells,
-                             const host_batch *batch, unsigned char *results) {
+void tally_host_batch_finish(const host_parts *before, uint64_t first, uint32_t cells, const host_batch *batch,
+                             unsigned char *results) {
+    const host_steps *steps = batch->steps;
     const tally_host_program *program = steps->program;
     const host_parts all[] = {before ? *before : batch->ends, batch->cells[0], batch->cells[1], batch->cells[2], batch->ends};
     for (uint32_t j = 0; j < CELL; j++) {
@@ -244,10 +294,10 @@ void tally_host_batch_finish(const host_steps *steps, const host_parts *before, 
         /* The beginnings of segments would drop the initial item. */
         for (uint32_t c = 0; c < cells && steps->segmented; c++) counters[c] &= ~BEGINS;
         if (steps->has_initial) tally_host_parts_join(steps, steps->initial, 0, prefixes, cells);
-        program->scan.finish(prefixes.accs, (int32_t)prefixes.at,
-                             steps->segmented ? 0 : first + j + !before + steps->has_initial,
-                             steps->segmented ? counters : steps->places->counts, cells, steps->params,
-                             steps->results + j * CELLS * (uint64_t)program->result_bytes);
+        steps->scan->finish(prefixes.accs, (int32_t)prefixes.at,
+                            steps->segmented ? 0 : first + j + !before + steps->has_initial,
+                            steps->segmented ? counters : steps->places->counts, cells, steps->params,
+                            steps->results + j * CELLS * (uint64_t)program->result_bytes);
     }
     steps->shared->join[host_log(program->result_bytes)](steps->results, cells, steps->places->reverse, results);
 }

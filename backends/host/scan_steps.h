@@ -39,6 +39,11 @@ void tally_host_places_fill(host_places *places);
 typedef struct host_batch {
     host_parts cells[TALLY_CELL_ITEMS - 1];
     host_parts ends;
+    const struct host_steps *steps; /* the cells are taken by: all, or those for plain items */
+    struct host_mark {
+        bool is_set;    /* the fields that plain items leave out may not be zeros */
+        uint8_t passed; /* so many batches passed since then */
+    } * mark;           /* in the scratch, which is zeros at first */
 } host_batch;
 
 /* A field of an accumulator: its place in an accumulator, and that of its array in an array of
@@ -51,6 +56,9 @@ typedef struct host_field {
 /* The steps of a scan, in a thread. */
 typedef struct host_steps {
     const tally_host_program *program;
+    const tally_host_scan *scan;
+    struct host_steps *plain; /* those for plain items; NULL: the op has none */
+    bool takes_plain;         /* and there is no initial item that is not plain */
     const tally_host_shared *shared;
     const void *params;
     const host_places *places;
@@ -97,8 +105,8 @@ void tally_host_parts_copy_apart(const host_steps *steps, host_parts to, uint32_
                                  uint32_t count);
 void tally_host_parts_write(const host_steps *steps, unsigned char *packed, host_parts part);
 void tally_host_parts_read(const host_steps *steps, host_parts part, const unsigned char *packed);
-/* Makes `count` parts the identity. */
-void tally_host_parts_clear(const host_steps *steps, host_parts to, uint32_t count);
+/* Tells whether parts are plain: all fields are zeros but that of plain items. */
+bool tally_host_parts_are_plain(const host_steps *steps, host_parts parts, uint32_t count);
 /* Combine parts: `left` and those after it with `parts`; a part with those of a row, and the one
  * left_step places on with the next row. Whole rows of `parts` change, and with a part for rows
  * steps->room. */
@@ -112,14 +120,18 @@ void tally_host_parts_scan(const host_steps *steps, host_parts parts, host_parts
 
 host_batch tally_host_batch_take(const host_steps *steps, unsigned char **at);
 /* Folds cells of items, and scans the ends of each list's cells. With segments begins[i] is 1 where
- * a segment begins with item i of the sequence. `index` is that of its item 0. */
+ * a segment begins with item i of the sequence. `index` is that of its item 0. The batch gets its
+ * steps. */
 void tally_host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t cells,
-                           const host_batch *batch);
-/* Turns the cells into inclusive prefixes, by the prefixes before them. */
-void tally_host_batch_prefix(const host_steps *steps, host_parts before, uint32_t cells, const host_batch *batch);
+                           host_batch *batch);
+/* Gives the batch all steps, unless the prefixes that end its lists are plain too. */
+void tally_host_batch_meet(const host_steps *steps, host_parts prefixes, uint32_t count, host_batch *batch);
+/* Turns the cells into inclusive prefixes, by the prefixes before them. Nothing is before the first
+ * cells of the first `firsts` rows, or lists that are no rows: there `before` has any value. */
+void tally_host_batch_prefix(host_parts before, uint32_t cells, uint32_t firsts, const host_batch *batch);
 /* Writes the results. `before` has the prefixes before the cells for an exclusive scan, and is NULL
  * for an inclusive one. `first` counts the items before the batch. */
-void tally_host_batch_finish(const host_steps *steps, const host_parts *before, uint64_t first, uint32_t cells,
-                             const host_batch *batch, unsigned char *results);
+void tally_host_batch_finish(const host_parts *before, uint64_t first, uint32_t cells, const host_batch *batch,
+                             unsigned char *results);
 
 #endif

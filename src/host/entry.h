@@ -55,10 +55,17 @@ static void fold_items(const void *const *items, const void *params, u64 base, u
     { 0 }
 #endif
 
+#ifndef PLAIN_STEPS
+#define PLAIN_STEPS                                                                                                            \
+    { 0 }
+#define PLAIN_OFFSET 0
+#endif
+
 extern const tally_host_program NAMED(NAME, ISA);
 #ifdef FOLDS_AND_SCANS
 /* Another instruction set's program has the other steps (programs.c). */
-const tally_host_program NAMED(NAME, ISA) = {.far_items = FAR_ITEMS, .fold = FOLD_ITEMS, .scan = SCAN_STEPS};
+const tally_host_program NAMED(NAME, ISA) = {
+    .far_items = FAR_ITEMS, .fold = FOLD_ITEMS, .scan = SCAN_STEPS, .plain = PLAIN_STEPS, .plain_offset = PLAIN_OFFSET};
 #else
 static void combine_accs(void *left, const void *right) {
     *(ACC *)left = op_combine(*(const ACC *)left, *(const ACC *)right);
@@ -95,6 +102,8 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              BLOCK_STEPS,
                                              .idempotent = IS_IDEMPOTENT,
                                              .initial = INITIAL_STEP,
-                                             .scan = SCAN_STEPS};
+                                             .scan = SCAN_STEPS,
+                                             .plain = PLAIN_STEPS,
+                                             .plain_offset = PLAIN_OFFSET};
 _Static_assert(sizeof(ACC) + 8 <= TALLY_HOST_ACC_BYTES, "an accumulator has room");
 #endif

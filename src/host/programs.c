@@ -43,7 +43,11 @@ static bool take_steps(tally_host_code *code, const tally_host_code *of) {
         const tally_host_program *from = of->programs[i];
         programs[i] = *code->programs[i];
         if (from->fold) programs[i].fold = from->fold, programs[i].far_items = from->far_items;
-        if (from->scan.load) programs[i].scan = from->scan;
+        if (from->scan.load) {
+            programs[i].scan = from->scan;
+            programs[i].plain = from->plain;
+            programs[i].plain_offset = from->plain_offset;
+        }
         rows[i] = &programs[i];
     }
     code->programs = rows;

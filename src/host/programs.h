@@ -31,13 +31,16 @@
 typedef struct tally_host_scan {
     uint8_t fields[TALLY_HOST_FIELDS]; /* bytes of each field; 0 after the last */
     /* Loads items[c], whose index is index + places[c], into place at + c. Unless `before` is NULL
-     * it combines the part of that place there with it. NULL: the op is not for scans. */
-    void (*load)(const void *items, uint64_t index, const int64_t *places, uint32_t count, const void *params,
-                 const void *before, void *to, int32_t at);
+     * it combines the part of that place there, of j items, with it. Returns false if the steps are
+     * not for one of the items. NULL: the op has no such steps. */
+    bool (*load)(const void *items, uint64_t index, const int64_t *places, uint32_t count, const void *params,
+                 const void *before, uint32_t j, void *to, int32_t at);
     /* Does steps s, 2 * s and so on, below `end`, of scans by Kogge and Stone of `width` parts
      * each. Step s combines a part with that s places before, or copies it if its scan has none
-     * there. The first step writes `to`, the next one `room`, and so on in turn. */
-    void (*steps)(const void *parts, void *to, void *room, int32_t at, int32_t s, int32_t end, int32_t width, uint32_t count);
+     * there. The first step writes `to`, the next one `room`, and so on in turn. `equal`: the parts
+     * that are scanned had the same number of items each. */
+    void (*steps)(const void *parts, void *to, void *room, int32_t at, int32_t s, int32_t end, int32_t width, uint32_t count,
+                  bool equal);
     /* Combines the parts from `left` on with those in `rights`. */
     void (*pairs)(const void *lefts, int32_t left, const void *rights, void *to, int32_t at, uint32_t count);
     /* Writes results[c], that of place at + c, which holds first + counts[c] items. */
@@ -105,6 +108,12 @@ typedef struct tally_host_program {
     /* Turns a result into an accumulator. NULL: the op takes no initial result. */
     void (*initial)(const void *result, void *acc);
     tally_host_scan scan;
+    /* The same for plain items: those whose accumulators are the field at plain_offset, all others
+     * being zeros. Accumulators that are joined are plain if both are. The only one of `fields` is
+     * that field, whose place among an accumulator's arrays is as before. load is NULL: the op has
+     * no such items. */
+    tally_host_scan plain;
+    uint32_t plain_offset;
 } tally_host_program;
 
 /* The programs as they were compiled for an instruction set. */

@@ -8,84 +8,129 @@
 #define ROW_CELLS TALLY_HOST_ROW
 #define EACH_OF_ROW(i, c) _Pragma("GCC ivdep") for (int i = c; i < c + ROW_CELLS; i++)
 
-static WHOLE_STEP void scan_load(const void *given, u64 index, const i64 *places, u32 count, const void *params,
-                                 const void *before, void *to, int at) {
-    const PARAMS p = params_at(params);
-    const ITEM *items = given;
-    const ACC_ARRAYS *lefts = before;
-    ACC_ARRAYS *parts = to;
-#define LOADED_PART                                                                                                            \
+/*
+ * GET and SET read and write a part, LOAD makes one of an item, and IS_PLAIN tells of one that was
+ * made so whether it is right. J is the number of items before it in its cell.
+ */
+#define LOAD_ARGS                                                                                                              \
+    const void *given, u64 index, const i64 *places, u32 count, const void *params, const void *before, u32 j, void *to, int at
+#define LOAD_BY(GET, SET, LOAD, IS_PLAIN)                                                                                      \
+    const PARAMS p = params_at(params);                                                                                        \
+    const ITEM *items = given;                                                                                                 \
+    const ACC_ARRAYS *lefts = before;                                                                                          \
+    ACC_ARRAYS *parts = to;                                                                                                    \
+    const SHARE share = SHARE_OF(1, j + 1);                                                                                    \
+    u32 others = 0;                                                                                                            \
+    for (int c = 0; c < (int)count; c += ROW_CELLS) {                                                                          \
+        if (before) {                                                                                                          \
+            EACH_OF_ROW(i, c) {                                                                                                \
+                LOADED_PART(LOAD);                                                                                             \
+                others |= !IS_PLAIN(part);                                                                                     \
+                SET(parts, at + i, op_join_by(share, GET(lefts, at + i), part));                                               \
+            }                                                                                                                  \
+        } else {                                                                                                               \
+            EACH_OF_ROW(i, c) {                                                                                                \
+                LOADED_PART(LOAD);                                                                                             \
+                others |= !IS_PLAIN(part);                                                                                     \
+                SET(parts, at + i, part);                                                                                      \
+            }                                                                                                                  \
+        }                                                                                                                      \
+    }                                                                                                                          \
+    (void)p;                                                                                                                   \
+    LEAVE_VECTORS                                                                                                              \
+    return !others;
+#define LOADED_PART(LOAD)                                                                                                      \
     ITEMS v;                                                                                                                   \
     v.x = LOAD_ITEM(items[i]);                                                                                                 \
-    const ACC part = op_load(v, index + (u64)places[i], p)
-    for (int c = 0; c < (int)count; c += ROW_CELLS) {
-        if (before) {
-            EACH_OF_ROW(i, c) {
-                LOADED_PART;
-                accs_set(parts, at + i, op_combine(accs_get(lefts, at + i), part));
-            }
-        } else {
-            EACH_OF_ROW(i, c) {
-                LOADED_PART;
-                accs_set(parts, at + i, part);
-            }
-        }
-    }
-#undef LOADED_PART
-    LEAVE_VECTORS
-}
+    const ACC part = LOAD(v, index + (u64)places[i], p)
+#define ALWAYS(part) 1
 
-static WHOLE_STEP void scan_steps(const void *given, void *to, void *room, int at, int s, int end, int width, u32 count) {
-    const ACC_ARRAYS *parts = given;
-    ACC_ARRAYS *scanned = to, *other = room;
-    const int whole = width == ROW_CELLS ? ROW_CELLS / 2 : 0;
-    for (; s < end; s *= 2) {
-        for (int c = at; c < at + (int)count; c += ROW_CELLS / 2) {
-            if ((c - at) & whole) {
-                _Pragma("GCC ivdep") for (int i = c; i < c + ROW_CELLS / 2; i++)
-                    accs_set(scanned, i, op_combine(accs_get(parts, i - s), accs_get(parts, i)));
-            } else {
-                _Pragma("GCC ivdep") for (int i = 0; i < ROW_CELLS / 2; i++) {
-                    const ACC part = accs_get(parts, c + i), both = op_combine(accs_get(parts, c + i - s), part);
-                    accs_set(scanned, c + i, accs_choose((i & (width - 1)) < s, part, both));
-                }
-            }
-        }
-        parts = scanned;
-        scanned = other;
-        other = (ACC_ARRAYS *)parts;
+/* Half a row of a step. JOIN combines two parts. In a row's first half some stay as they are. */
+#define HALF_ROW (ROW_CELLS / 2)
+#define STEP_OF_HALF(GET, SET, JOIN)                                                                                           \
+    if (half) {                                                                                                                \
+        _Pragma("GCC ivdep") for (int i = 0; i < HALF_ROW; i++)                                                                \
+            SET(scanned, c + i, JOIN(GET(parts, c + i - s), GET(parts, c + i), i));                                            \
+    } else {                                                                                                                   \
+        _Pragma("GCC ivdep") for (int i = 0; i < HALF_ROW; i++) {                                                              \
+            const ACC part = GET(parts, c + i), both = JOIN(GET(parts, c + i - s), part, i);                                   \
+            SET(scanned, c + i, accs_choose((i & (width - 1)) < s, part, both));                                               \
+        }                                                                                                                      \
     }
+#ifdef HAS_SHARE
+#define SHARES_OF_STEP                                                                                                         \
+    SHARE shares[ROW_CELLS]; /* kernels/scanning.h */                                                                          \
+    for (int l = 0; l < ROW_CELLS; l++) shares[l] = SHARE_OF(s, min((l & (width - 1)) + 1, 2 * s));
+#define IS_SHARED equal
+#else
+#define SHARES_OF_STEP
+#define IS_SHARED 0
+#endif
+#define JOIN_SHARED(a, b, i) op_join_by(shares[half + (i)], a, b)
+#define JOIN_ANY(a, b, i) op_join(a, b)
+#define STEPS_ARGS const void *given, void *to, void *room, int at, int s, int end, int width, u32 count, bool equal
+#define STEPS_BY(GET, SET)                                                                                                     \
+    const ACC_ARRAYS *parts = given;                                                                                           \
+    ACC_ARRAYS *scanned = to, *other = room;                                                                                   \
+    const int whole = width == ROW_CELLS ? HALF_ROW : 0;                                                                       \
+    for (; s < end; s *= 2) {                                                                                                  \
+        SHARES_OF_STEP                                                                                                         \
+        for (int c = at; c < at + (int)count; c += HALF_ROW) {                                                                 \
+            const int half = (c - at) & whole;                                                                                 \
+            if (IS_SHARED) {                                                                                                   \
+                STEP_OF_HALF(GET, SET, JOIN_SHARED)                                                                            \
+            } else {                                                                                                           \
+                STEP_OF_HALF(GET, SET, JOIN_ANY)                                                                               \
+            }                                                                                                                  \
+        }                                                                                                                      \
+        parts = scanned;                                                                                                       \
+        scanned = other;                                                                                                       \
+        other = (ACC_ARRAYS *)parts;                                                                                           \
+    }                                                                                                                          \
+    (void)equal;                                                                                                               \
     LEAVE_VECTORS
-}
 
-static WHOLE_STEP void scan_pairs(const void *lefts, int left, const void *rights, void *to, int at, u32 count) {
-    const ACC_ARRAYS *a = lefts, *b = rights;
-    ACC_ARRAYS *both = to;
-    for (int c = 0; c < (int)count; c += ROW_CELLS) {
-        EACH_OF_ROW(i, c) accs_set(both, at + i, op_combine(accs_get(a, left + i), accs_get(b, at + i)));
-    }
+#define PAIRS_ARGS const void *lefts, int left, const void *rights, void *to, int at, u32 count
+#define PAIRS_BY(GET, SET)                                                                                                     \
+    const ACC_ARRAYS *a = lefts, *b = rights;                                                                                  \
+    ACC_ARRAYS *both = to;                                                                                                     \
+    for (int c = 0; c < (int)count; c += ROW_CELLS) {                                                                          \
+        EACH_OF_ROW(i, c) SET(both, at + i, op_join(GET(a, left + i), GET(b, at + i)));                                        \
+    }                                                                                                                          \
     LEAVE_VECTORS
-}
 
-#define RESULTS_BY(result)                                                                                                     \
+#define FINISH_ARGS const void *given, int at, u64 first, const u64 *counts, u32 count, const void *params, void *to
+#define FINISH_BY(GET, result)                                                                                                 \
     const PARAMS p = params_at(params);                                                                                        \
     const ACC_ARRAYS *parts = given;                                                                                           \
     RESULT *results = to;                                                                                                      \
     for (int c = 0; c < (int)count; c += ROW_CELLS) {                                                                          \
         EACH_OF_ROW(i, c) {                                                                                                    \
-            const ACC a = accs_get(parts, at + i);                                                                             \
+            const ACC a = GET(parts, at + i);                                                                                  \
             const u64 n = first + counts[i];                                                                                   \
             result;                                                                                                            \
         }                                                                                                                      \
-    }
+    }                                                                                                                          \
+    LEAVE_VECTORS
+
+static WHOLE_STEP bool scan_load(LOAD_ARGS) {
+    LOAD_BY(accs_get, accs_set, op_load, ALWAYS)
+}
+
+static WHOLE_STEP void scan_steps(STEPS_ARGS) {
+    STEPS_BY(accs_get, accs_set)
+}
+
+static WHOLE_STEP void scan_pairs(PAIRS_ARGS) {
+    PAIRS_BY(accs_get, accs_set)
+}
 
 #ifdef USUAL
 /* Writes the results if all are usual. Returns 0 if they are not. */
-static WHOLE_STEP bool scan_usual(const void *given, int at, u64 first, const u64 *counts, u32 count, const void *params,
-                                  void *to) {
+static WHOLE_STEP bool scan_usual(FINISH_ARGS) {
+    const ACC f = accs_get(given, at);
     u32 is_unusual = 0;
-    RESULTS_BY((results[i] = op_usual(a, n, p), is_unusual |= !op_is_usual(a, n, p)))
-    LEAVE_VECTORS
+    FINISH_BY(accs_get, (results[i] = op_usual(a, f, n, p), is_unusual |= !op_is_usual(a, f, n, p)))
     return !is_unusual;
 }
 #define FINISH_STEP
@@ -93,13 +138,49 @@ static WHOLE_STEP bool scan_usual(const void *given, int at, u64 first, const u6
 #define FINISH_STEP WHOLE_STEP
 #endif
 
-static FINISH_STEP void scan_finish(const void *given, int at, u64 first, const u64 *counts, u32 count, const void *params,
-                                    void *to) {
+static FINISH_STEP void scan_finish(FINISH_ARGS) {
 #ifdef USUAL
     if (scan_usual(given, at, first, counts, count, params, to)) return;
 #endif
-    RESULTS_BY(results[i] = op_result(a, n, p))
-    LEAVE_VECTORS
+    FINISH_BY(accs_get, results[i] = op_result(a, n, p))
 }
+
+/* ---- plain items ----------------------------------------------------------------------------- */
+
+/* Where a guess at items holds, each accumulator is one value, the field PLAIN_FIELD, and the other
+ * fields are zeros. Their arrays are neither read nor written. */
+#ifdef PLAIN_FIELD
+INLINE ACC plain_get(const ACC_ARRAYS *parts, int i) {
+    ACC a = IDENTITY;
+    a.PLAIN_FIELD = parts->PLAIN_ARRAY[i];
+    return a;
+}
+
+INLINE void plain_set(ACC_ARRAYS *parts, int i, ACC a) {
+    parts->PLAIN_ARRAY[i] = a.PLAIN_FIELD;
+}
+
+static WHOLE_STEP bool plain_load(LOAD_ARGS) {
+#define LOAD_PLAIN(v, i, p) guess_load(v)
+    LOAD_BY(plain_get, plain_set, LOAD_PLAIN, guess_holds)
+#undef LOAD_PLAIN
+}
+
+static WHOLE_STEP void plain_steps(STEPS_ARGS) {
+    STEPS_BY(plain_get, plain_set)
+}
+
+static WHOLE_STEP void plain_pairs(PAIRS_ARGS) {
+    PAIRS_BY(plain_get, plain_set)
+}
+
+static WHOLE_STEP void plain_finish(FINISH_ARGS) {
+    const ACC f = plain_get(given, at);
+    FINISH_BY(plain_get, results[i] = op_usual(a, f, n, p))
+}
+#define PLAIN_STEPS                                                                                                            \
+    { {sizeof(((ACC *)0)->PLAIN_FIELD)}, OF_FIRST(plain_load), OF_FIRST(plain_steps), OF_FIRST(plain_pairs), plain_finish }
+#define PLAIN_OFFSET offsetof(ACC, PLAIN_FIELD)
+#endif
 #undef FINISH_STEP
 #undef ROW_CELLS

@@ -347,8 +347,10 @@ static WHOLE_STEP void finish_accs(const void *given, u64 n, u64 width, const vo
     RESULT *restrict results = to;
     u32 is_unusual = 1;
 #ifdef USUAL
+    const ACC f = accs[0];
     is_unusual = 0;
-    for (u64 s = 0; s < width; s++) results[s] = op_usual(accs[s], n, p), is_unusual |= !op_is_usual(accs[s], n, p);
+    for (u64 s = 0; s < width; s++) is_unusual |= !op_is_usual(accs[s], f, n, p);
+    for (u64 s = 0; s < width && !is_unusual; s++) results[s] = op_usual(accs[s], f, n, p);
 #endif
     for (u64 s = 0; s < width && is_unusual; s++) results[s] = op_result(accs[s], n, p);
     LEAVE_VECTORS

@@ -126,6 +126,9 @@ typedef struct tally_lane_row {
 typedef struct tally_guess_row {
     const char *load, *combine; /* one of them; NULL: the row's */
     const char *holds;          /* NULL: there is no guess */
+    /* The field that a guess by `load` leaves to be combined: where it holds, all others are zeros.
+     * Scans of `host` then take that field alone, and results are usual. NULL: there is none. */
+    const char *field;
     /* The sign of a zero: that of the words a and b combined, whose highest bits are signs. With it
      * GPUs take chunks of f64 by `combine` too; NULL: they do not. */
     const char *signs;
@@ -155,17 +158,24 @@ typedef struct tally_op_row {
     struct {
         tally_dtype type; /* TALLY_DTYPE_DEFAULT: V */
         const char *name;
-    } fields[TALLY_ROW_FIELDS];       /* of the accumulator; none: it is a V */
-    const char *identity;             /* the accumulator that changes nothing */
-    const char *load;                 /* the accumulator of the items x (and y), whose index is i */
-    const char *combine;              /* of a and b; IN_LANE(next, any): cheaper within a lane */
+    } fields[TALLY_ROW_FIELDS]; /* of the accumulator; none: it is a V */
+    const char *identity;       /* the accumulator that changes nothing */
+    const char *load;           /* the accumulator of the items x (and y), whose index is i */
+    const char *combine;        /* of a and b; IN_LANE(next, any): cheaper within a lane */
+    /* Scans have no empty accumulators, and know most counts of items by their places. `share` is
+     * the share of b's items in those of both, and `by_share` is `combine` by it. NULLs: `combine`
+     * needs none. */
+    const char *share, *by_share;
     const char *first, *second;       /* the result's values, of a and n; NULL: a, and none */
     const char *empty, *second_empty; /* the same for n = 0 */
     /* The accumulator of an initial result, whose values are x and y. NULL: (V)(x) if the result
      * is the accumulator, else there is none. */
     const char *initial;
-    const char *usual, *usually; /* where `usual` holds, `usually` is `first` at less cost; NULL: none */
-    const char *decided;         /* holds of an a that no other changes; CPUs then leave out items; NULL: none */
+    /* Where `usual` holds, `usually` is `first` at less cost: a scan on a CPU has a result to
+     * compute for each item. Both may read f, the first accumulator of those whose results are
+     * computed together. NULLs: there is none. */
+    const char *usual, *usually;
+    const char *decided; /* holds of an a that no other changes; CPUs then leave out items; NULL: none */
     tally_exactness exact;
     tally_additive additive;
     tally_lane_row lane;
@@ -322,6 +332,7 @@ typedef struct tally_term {
     uint32_t result_count;
     tally_term_result results[TALLY_MAX_RESULTS]; /* a complex result is two: its parts */
     const char *initial;                          /* the accumulator of the result x (and y); NULL: there is none */
+    const char *share, *by_share;                 /* as the row's; NULL: none */
     const char *usual, *usually, *decided;        /* as the row's; NULL: none */
     bool is_index;                                /* the result is an index */
     uint32_t param_count;

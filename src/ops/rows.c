@@ -17,8 +17,7 @@
  *   first       "a": the result is the accumulator.
  *   second      the result is one value.
  *   initial     "(V)(x)" where the result is the accumulator; else no initial result is taken.
- *   usual       no condition is known under which `usually`, an expression that costs less, has
- *               the bits of `first`. A scan on a CPU has a result to compute for each item.
+ *   usual       no condition is known under which `usually` has the bits of `first` at less cost.
  *   exact       the result depends on the order of combination, unless the accumulator is one
  *               integer.
  *   additive    combine is not a + b.
@@ -47,7 +46,8 @@
 #define MOMENTS                                                                                                                \
     .takes = TALLY_TAKES_ANY, .accumulate = TALLY_ACCUMULATE_REAL, .gives = TALLY_GIVES_REAL,                                  \
     .fields = {{V, "count"}, {V, "mean"}, {V, "low"}, {V, "deviations"}}, .identity = "MAKE(ZERO, ZERO, ZERO, ZERO)",          \
-    .load = "MAKE(ONE, R_OF(x), ZERO, ZERO)", .combine = "MERGE_MOMENTS(a, b)", .empty = "NOT_A_NUMBER",                       \
+    .load = "MAKE(ONE, R_OF(x), ZERO, ZERO)", .combine = "MERGE_MOMENTS(a, b)", .share = "SHARE_OF_MOMENTS(a, b)",             \
+    .by_share = "MERGED(share, a, b)", .empty = "NOT_A_NUMBER",                                                                \
     .lane = {.fields = {{TALLY_ADDITIVE_NO, "rest"}, {TALLY_ADDITIVE_NO, "squares"}},                                          \
              .identity = "MAKE(NEG_ZERO, NEG_ZERO)",                                                                           \
              .load = "MAKE(R_OF(x) - pivot, SQUARE(R_OF(x) - pivot))",                                                         \
@@ -288,7 +288,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                              .combine = "MAKE(a.medium + b.medium)",
                              .widen = "MAKE(ZERO, a.medium, ZERO)"},
                     .guess = {.load = "MAKE(IF_SMALL(fabs(R_OF(x))), SQUARE(R_OF(x)), IF_BIG(fabs(R_OF(x))))",
-                              .holds = "ALL_MEDIUM(a)"},
+                              .holds = "ALL_MEDIUM(a)",
+                              .field = "medium"},
                     .plain = {.not_plain = "NOT_MEDIUM_OF_BF16(w)", .step = "MAKE(a.small, a.medium + SQUARE((V)(x)), a.big)"}},
     [TALLY_AMAX] = {.name = "amax",
                     .summary = "largest magnitude; NaN wins",
@@ -347,6 +348,8 @@ static const tally_op_row ops[TALLY_OP_END] = {
                          .load = "MAKE(R_OF(x), SIGNIFICAND(R_OF(x)))",
                          .combine = "MERGE_EXPONENTIALS(a, b)",
                          .first = "LOG_OF_SUM(a.top, a.sum)",
+                         .usual = "a.top == f.top", /* what is made of f.top alone is made once */
+                         .usually = "LOG_OF_SUM(f.top, a.sum)",
                          .empty = "LOWEST",
                          .initial = "MAKE((V)(x), SIGNIFICAND((V)(x)))",
                          .lane = {.fields = {{TALLY_ADDITIVE_NO, "top"}, {TALLY_ADDITIVE_NO, "sum"}},

@@ -61,7 +61,8 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
                     .usually = "ROOT(a.medium)",
                     .guess = {.load = "MAKE(IF_SMALL(fabs(x.re)) + IF_SMALL(fabs(x.im)), SQUARE(x.re) + SQUARE(x.im), "
                                       "IF_BIG(fabs(x.re)) + IF_BIG(fabs(x.im)))",
-                              .holds = "ALL_MEDIUM(a)"}},
+                              .holds = "ALL_MEDIUM(a)",
+                              .field = "medium"}},
     [TALLY_MEAN] = {.name = "mean",
                     .takes = TALLY_TAKES_COMPLEX,
                     .fields = {{V, "re"}, {V, "im"}},

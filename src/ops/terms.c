@@ -243,6 +243,8 @@ static tally_status resolve_row(const asked *ask, tally_dtype dtype, tally_term 
             .name = row->params[term->param_count].name, .type = term->real, .value = row->params[term->param_count].value};
     term->results[0] = (tally_term_result){.natural = natural, .finish = row->first ? row->first : "a", .empty = row->empty};
     term->initial = row->initial ? row->initial : row->fields[0].name || row->first ? NULL : "(V)(x)";
+    term->share = row->share;
+    term->by_share = row->by_share;
     term->usual = row->usual;
     term->usually = row->usually;
     term->decided = row->decided;

@@ -315,6 +315,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_function(file, terms, "ACC", "op_identity(void)", "t_identity", "");
     write_function(file, terms, "ACC", "op_load(ITEMS v, u64 i, PARAMS p)", "t_load", "v, i, p$");
     write_function(file, terms, "ACC", "op_combine(ACC a, ACC b)", "t_combine", "a@, b@");
+    tally_source_join(file, terms);
     write_function(file, terms, "RESULT", "op_result(ACC a, u64 n, PARAMS p)", "t_result", "a@, n, p$");
     write_function(file, terms, "RESULT", "op_empty(PARAMS p)", "t_empty", "p$");
     fprintf(file, "#define IDENTITY op_identity()\n");

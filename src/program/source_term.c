@@ -354,12 +354,31 @@ void tally_source_usual(FILE *file, const tally_terms *terms) {
     tally_term_result usually = term->results[0];
     usually.finish = term->usually;
     define_words(file, terms, term, term->value, "ACC", 0);
-    fprintf(file,
-            "#define USUAL 1\nINLINE u32 op_is_usual(ACC a, u64 n, PARAMS all) { const PARAMS_0 p = all.t0; return %s; }\n",
-            term->usual);
-    fprintf(file, "INLINE RESULT op_usual(ACC a, u64 n, PARAMS all) { const PARAMS_0 p = all.t0; RESULT MADE;");
+    fprintf(
+        file,
+        "#define USUAL 1\nINLINE u32 op_is_usual(ACC a, ACC f, u64 n, PARAMS all) { const PARAMS_0 p = all.t0; return %s; }\n",
+        term->usual);
+    fprintf(file, "INLINE RESULT op_usual(ACC a, ACC f, u64 n, PARAMS all) { const PARAMS_0 p = all.t0; RESULT MADE;");
     write_value(file, term, &usually, false);
     fprintf(file, " return MADE; }\n");
+    undefine_words(file);
+}
+
+void tally_source_join(FILE *file, const tally_terms *terms) {
+    const tally_term *term = &terms->list[0];
+    if (terms->count > 1 || !term->by_share) {
+        fprintf(file, "typedef u32 SHARE;\n#define SHARE_OF(part, all) 0U\n#define op_join(a, b) op_combine(a, b)\n"
+                      "#define op_join_by(share, a, b) op_combine(a, b)\n");
+        return;
+    }
+    const char *type = tally_dtype_name(term->value);
+    define_words(file, terms, term, term->value, "ACC", 0);
+    fprintf(file,
+            "#define HAS_SHARE 1\ntypedef %s SHARE;\n#define SHARE_OF(part, all) %s_QUOTIENT((SHARE)(part), (SHARE)(all))\n",
+            type, type);
+    fprintf(file, "INLINE ACC op_join_by(SHARE share, ACC a, ACC b) { ACC MADE;");
+    write_accumulator(file, term, false, term->value, TALLY_PART_COMBINE, term->by_share);
+    fprintf(file, "INLINE ACC op_join(ACC a, ACC b) { return op_join_by(%s, a, b); }\n", term->share);
     undefine_words(file);
 }
 
@@ -438,6 +457,7 @@ void tally_source_guess(FILE *file, const tally_terms *terms) {
     }
     define_words(file, terms, term, term->value, "ACC", 0);
     fprintf(file, "#define GUESSES_LOAD 1\nINLINE u32 guess_holds(LANE a) { return %s; }\n", guess->holds);
+    if (guess->field) fprintf(file, "#define PLAIN_FIELD %s\n#define PLAIN_ARRAY t0_%s\n", guess->field, guess->field);
     fprintf(file, "INLINE LANE guess_load(ITEMS GIVEN) { LANE MADE;");
     write_given(file, terms, term, term->value);
     write_accumulator(file, term, true, term->value, TALLY_PART_LOAD, guess->load);

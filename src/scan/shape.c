@@ -127,7 +127,6 @@ tally_recipe tally_scan_recipe(const tally_scan_launch *launch) {
     tally_recipe recipe = {.variant = variant->info.name, .group_threads = launch->group_threads, .features = variant->uses};
     for (size_t i = 0; i < TALLY_ARRAY_LENGTH(names); i++)
         if (launch->flags & 1u << i) tally_recipe_define(&recipe, names[i], 1);
-    tally_recipe_define(&recipe, "IS_SCAN", 1); /* kernels/arithmetic.h */
     if (launch->flags & TALLY_SCAN_IS_AXIS) {
         add_axis(&recipe, launch->group_threads == 1);
         return recipe;

@@ -308,6 +308,53 @@ static void test_forms_of_variants(void **state) {
     assert_true(ran >= 1);
 }
 
+/* ---- sums of ordinary squares beside others -------------------------------------------------- */
+
+/* line: scan-values. Norms of items whose squares are ordinary but for a few, whose squares vanish
+ * or overflow: those of one plan, one after the other. Initial values are of either kind. */
+static void expect_norms(void **state, tally_dtype in, uint32_t flags, int initial_pattern) {
+    enum { N = 86100, ALL = N };
+    static const struct {
+        uint64_t from, count;
+        int pattern;
+    } others[] = {{0, 0, 0},
+                  {0, 1, PATTERN_BIG},
+                  {5000, 1, PATTERN_TINY},
+                  {N - 1, 1, PATTERN_BIG},
+                  {8191, 2, PATTERN_BIG},
+                  {20000, 30000, PATTERN_TINY},
+                  {0, ALL, PATTERN_TINY},
+                  {0, 0, 0},
+                  {60000, 900, PATTERN_BIG}};
+    unsigned char initial[16], *items = must_alloc(N * 16);
+    tally_scan_desc desc = {.op = TALLY_NRM2, .in = in, .flags = flags};
+    const uint64_t bytes = tally_dtype_bytes(in);
+    scan_run r;
+    if (initial_pattern >= 0) pattern_fill(initial_pattern, in, initial, 1), desc.initial = initial;
+    if (!is_here(state, &desc) || !scan_run_open(&r, direct_context(state), &desc, NULL, N)) {
+        free(items);
+        return;
+    }
+    for (size_t o = 0; o < TALLY_ARRAY_LENGTH(others); o++) {
+        pattern_fill(PATTERN_NEAR_ONE, in, items, N);
+        pattern_fill(others[o].pattern, in, items + others[o].from * bytes, others[o].count);
+        scan_run_expect(&r, &(scan_given){.items = items, .n = N - o % 3, .in_offset = o % 2});
+    }
+    scan_run_close(&r);
+    free(items);
+}
+
+static void test_norms(void **state) {
+    static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_BF16, TALLY_C64};
+    for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {
+        if (t && !sample_has_turn(t)) continue;
+        expect_norms(state, types[t], 0, -1);
+        expect_norms(state, types[t], TALLY_EXCLUSIVE | TALLY_REVERSE, -1);
+        expect_norms(state, types[t], TALLY_EXCLUSIVE, PATTERN_NEAR_ONE);
+        expect_norms(state, types[t], TALLY_EXCLUSIVE, PATTERN_BIG);
+    }
+}
+
 const device_test scan_tests[] = {
     {"scan: ops of f32", test_ops_f32},
     {"scan: ops of i32", test_ops_i32},
@@ -321,5 +368,6 @@ const device_test scan_tests[] = {
     {"scan: forms", test_forms},
     {"scan: forms of ops", test_forms_of_ops},
     {"scan: forms of variants", test_forms_of_variants},
+    {"scan: norms", test_norms},
     {NULL, NULL},
 };

@@ -102,6 +102,15 @@ static void compare(const unsigned char *got, const unsigned char *wanted, uint6
                      (long long)(b / each) - PAD, got[b], wanted[b]);
 }
 
+/* A pattern besides those of the oracle: near one, but for items in the middle whose squares
+ * overflow. */
+#define SOME_BIG PATTERNS
+
+static void fill(int pattern, tally_dtype in, unsigned char *items, uint64_t count) {
+    pattern_fill(pattern == SOME_BIG ? PATTERN_NEAR_ONE : pattern, in, items, count);
+    if (pattern == SOME_BIG) pattern_fill(PATTERN_BIG, in, items + count / 2 * tally_dtype_bytes(in), count / 2 < 3 ? 0 : 3);
+}
+
 /* line: scan-axis. Scans an array, with poison of two kinds around its values. */
 static void expect_array(run *r, const array *a, int pattern) {
     const reach in = array_reach(a, 0), out = array_reach(a, 1);
@@ -112,7 +121,7 @@ static void expect_array(run *r, const array *a, int pattern) {
     char about[1200];
     array_describe(a, r->name, about, sizeof about);
     assert_true(in_bytes <= UINT64_C(1) << 28 && array_items(a) <= MOST_ITEMS && (!a->is_in_place || item == value));
-    pattern_fill(pattern, r->desc.in, items, in.count + 2 * PAD);
+    fill(pattern, r->desc.in, items, in.count + 2 * PAD);
     unsigned char *values = ask_oracle(r, a, items + (PAD + in.zero) * item);
     MUST(tally_buffer_create(r->context, in_bytes, &in_buffer));
     if (!a->is_in_place) MUST(tally_buffer_create(r->context, out_bytes, &out_buffer));
@@ -293,6 +302,27 @@ static void test_forms(void **state) {
     assert_true(ran >= 1);
 }
 
+/* Norms of items whose squares are ordinary, and of arrays with others among them. */
+static void test_norms(void **state) {
+    static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_C64};
+    static const int patterns[] = {PATTERN_NEAR_ONE, SOME_BIG, PATTERN_TINY, PATTERN_NEAR_ONE, SOME_BIG};
+    static const struct { uint64_t n, lists; } matrices[] = {{4, 1000}, {40, 40}, {300, 70}, {9000, 20}};
+    for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++)
+        for (uint32_t flags = 0; flags <= TALLY_EXCLUSIVE; flags += TALLY_EXCLUSIVE) {
+            run r;
+            unsigned char initial[16];
+            pattern_fill(t ? PATTERN_NEAR_ONE : PATTERN_BIG, types[t], initial, 1);
+            const tally_scan_desc desc = {.op = TALLY_NRM2, .in = types[t], .flags = flags, .initial = flags ? initial : NULL};
+            if ((t && !sample_has_turn(t)) || !is_here(state, &desc) || !open_run(&r, state, &desc, NULL)) continue;
+            for (size_t m = 0; m < TALLY_ARRAY_LENGTH(matrices); m++)
+                for (size_t p = 0; p < TALLY_ARRAY_LENGTH(patterns); p++) {
+                    const array a = array_matrix(matrices[m].n, matrices[m].lists, p % 2 ? COLUMNS : ROWS);
+                    expect_array(&r, &a, patterns[p]);
+                }
+            close_run(&r);
+        }
+}
+
 /* ---- custom ops ------------------------------------------------------------------------------ */
 
 static void test_custom(void **state) {
@@ -381,6 +411,7 @@ const device_test scan_axis_tests[] = {
     {"scan axis: variants", test_variants},
     {"scan axis: forms", test_forms},
     {"scan axis: long rows", test_long_rows},
+    {"scan axis: norms", test_norms},
     {"scan axis: custom", test_custom},
     {"scan axis: the same items", test_same},
     {NULL, NULL},
