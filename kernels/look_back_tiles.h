@@ -252,6 +252,7 @@ KERNEL LOOK_BACK_BOUNDS void tally_scan_items(SCAN_ARGS) {
 #ifdef STAGED
     SHARED SHARED_TILES staged;
     u32 at_once;
+    KEPT_CELLS
 #else
     WIDE_ITEMS raw[ROWS_EACH];
     SCAN part[ROWS_EACH];

@@ -12,8 +12,8 @@
  * Why: the variants differ in how a tile gets its exclusive prefix, and in nothing else.
  *
  * The macros here expect these names in a kernel: `thread` (of the group), `t` (of the warp),
- * `begin` (the group's first item), `n`, `c` (the CALL), `shared` (TILE_SHARED); and `staged` and
- * `at_once` with STAGED, else `raw` and `part`.
+ * `begin` (the group's first item), `n`, `c` (the CALL), `shared` (TILE_SHARED); and `staged`,
+ * `at_once` and KEPT_CELLS with STAGED, else `raw` and `part`.
  */
 #ifndef TILES_EACH
 #define TILES_EACH 1
@@ -103,18 +103,21 @@ typedef struct {
 #ifdef STAGED
 /*
  * The items wait in local memory, where each thread reads its own cells only. STORE_TILE scans the
- * rows a second time: registers that kept the first scan would cost more. The kernel declares
- * `SHARED SHARED_TILES staged` and `u32 at_once`.
+ * rows a second time, unless combining takes long (TAKES_LONGEST, src/program/source.c): then a
+ * thread keeps its scanned cells, in memory of its own. 2^27 items, H200, CUDA, November 2026, us
+ * of a second scan and kept: var of f32 792, 698, of f64 1,960, 1,664; logsumexp of f32 899, 725,
+ * of f64 2,282, 1,772; argmax of f32 698, 631; compensated sum of f32 1,154, 872; but sum of f32
+ * 322, 336, minmax of f64 1,476, 1,544. The kernel declares `SHARED SHARED_TILES staged`, `u32
+ * at_once` and KEPT_CELLS, for what is kept.
  */
 
 /*
  * Rows that a warp scans at once, in SCAN_TILE and in STORE_TILE. More rows hide more of each
  * other's waits, but need more registers and a longer text. Where cells are not whole or not
  * aligned, STORE_TILE takes one row at a time. 2^28 items, H200, CUDA, November 2026, us with one,
- * two and four rows to store: sum of f32 660, 638, 631; var of f32, when its merges had three
- * quotients, 5,920, 6,150, 6,270. NVRTC made 11,800 instructions of that var with four rows
- * everywhere, 6,900 with these. NVIDIA's OpenCL takes argmax of f32 one row at a time: 1,505 us,
- * with two 2,040.
+ * two and four rows to store: sum of f32 660, 638, 631. 2^27 items with one row everywhere, and
+ * with these: var of f32 738, 698, argmax of f32 685, 644. NVIDIA's OpenCL scans argmax of f32 one
+ * row at a time: 752 us, with two 1,275.
  */
 #define AT_MOST(rows) (ROWS_EACH < (rows) ? ROWS_EACH : (rows))
 #if defined(PTX) && ACC_BYTES >= 16
@@ -136,21 +139,41 @@ typedef struct {
             DO(w + i, cells[i])                                                                                                \
         }                                                                                                                      \
     }
+#ifdef TAKES_LONGEST
+#define KEPT_CELLS SCAN kept[ROWS_EACH];
+#define KEEP(w, a) kept[w] = a;
+#define EACH_KEPT(rows, DO)                                                                                                    \
+    _Pragma("unroll 1") for (int w = 0; w < ROWS_EACH; w += (int)(rows)) {                                                     \
+        _Pragma("unroll") for (int i = 0; i < (int)(rows); i++) {                                                              \
+            DO(w + i, kept[w + i])                                                                                             \
+        }                                                                                                                      \
+    }
+#else
+#define KEPT_CELLS
+#define KEEP(w, a)
+#define EACH_KEPT EACH_ROW
+#endif
 #define LOAD_TILE at_once = begin_copy(&c, begin, &staged, thread);
 #define LEAVE_AGGREGATE(w, a)                                                                                                  \
+    KEEP(w, a)                                                                                                                 \
     if (t == WIDTH - 1) shared.rows[ROW(w) + 1] = a;
 #define SCAN_TILE                                                                                                              \
     end_copy(&staged, at_once);                                                                                                \
     EACH_ROW(FOLDED_ROWS, LEAVE_AGGREGATE)                                                                                     \
     BARRIER
-#define STORE_PLAIN(w, a) scan_row(&c, RAW(w), a, shuffle_up(a, 1), CELL_OF(ROW(w)), ROW(w), t, 1, 1, &shared);
-#define STORE_ANY(w, a) scan_row(&c, RAW(w), a, shuffle_up(a, 1), CELL_OF(ROW(w)), ROW(w), t, has, 0, &shared);
+#define STORE_ROW(w, a, has, plain)                                                                                            \
+    {                                                                                                                          \
+        const SCAN prefix = inclusive_prefix(a, ROW(w), t, has, &shared);                                                      \
+        scan_row(&c, RAW(w), prefix, shuffle_up(prefix, 1), CELL_OF(ROW(w)), ROW(w), t, has, plain, &shared);                  \
+    }
+#define STORE_PLAIN(w, a) STORE_ROW(w, a, 1, 1)
+#define STORE_ANY(w, a) STORE_ROW(w, a, has, 0)
 /* The first branch serves most groups: their tiles are whole, and something stands before them. */
 #define STORE_TILE                                                                                                             \
     if (has && c.wide_out && begin + TILES_EACH * TILE_ITEMS <= n) {                                                           \
-        EACH_ROW(STORED_ROWS, STORE_PLAIN)                                                                                     \
+        EACH_KEPT(STORED_ROWS, STORE_PLAIN)                                                                                    \
     } else {                                                                                                                   \
-        EACH_ROW(1, STORE_ANY)                                                                                                 \
+        EACH_KEPT(1, STORE_ANY)                                                                                                \
     }
 #else
 /*
@@ -182,9 +205,11 @@ typedef struct {
     SCAN_CELLS                                                                                                                 \
     EACH_ROW(LEAVE_AGGREGATE)                                                                                                  \
     BARRIER
-/* left[w] is what thread t - 1 has in part[w]. All are exchanged first, so that no barrier stands
- * between the stores. */
-#define LEFT_OF_ROW(w) FROM_LEFT(left[w], part[w])
+/* part[w] becomes the cells' inclusive prefix, and left[w] is that of thread t - 1. All are
+ * exchanged first, so that no barrier stands between the stores. */
+#define LEFT_OF_ROW(w)                                                                                                         \
+    part[w] = inclusive_prefix(part[w], ROW(w), t, has, &shared);                                                              \
+    FROM_LEFT(left[w], part[w])
 #define STORE_TILE                                                                                                             \
     {                                                                                                                          \
         SCAN left[ROWS_EACH];                                                                                                  \
@@ -245,21 +270,23 @@ INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t)
     store_wide(to, r);
 }
 
+/* Returns the inclusive prefix of the thread's cell in row `row`. `cells` is the combination of the
+ * row's cells up to this one. `has` is 1 if anything stands before the group's tiles. */
+INLINE SCAN inclusive_prefix(SCAN cells, u32 row, u32 t, u32 has, LOCAL const TILE_SHARED *shared) {
+    return t < WIDTH - 1 ? scan_join(has || row, shared->rows[row], cells) : shared->rows[row + 1];
+}
+
 /*
  * Computes and stores the results of the thread's cell, which begins with item k, in row `row`.
- * `cells` is the combination of the row's cells up to this one, and `left` of those before it.
- * `has` is 1 if anything stands before the group's tiles. `plain` is 1 if the caller knows that the
- * cell is whole and aligned.
+ * `inclusive` is its inclusive prefix, and `left` that of the cell before it. `plain` is 1 if the
+ * caller knows that the cell is whole and aligned.
  */
-INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN cells, SCAN left, u64 k, u32 row, u32 t, u32 has, u32 plain,
+INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN inclusive, SCAN left, u64 k, u32 row, u32 t, u32 has, u32 plain,
                      LOCAL const TILE_SHARED *shared) {
     if (!plain && k >= c->n) return;
     const ITEM_CELL cell = open_cell(c, k, raw);
-    const u32 has_row = has || row;
-    const SCAN before_row = shared->rows[row];
-    const SCAN inclusive = t < WIDTH - 1 ? scan_join(has_row, before_row, cells) : shared->rows[row + 1];
     WIDE_RESULTS r;
-    scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, before_row, left) : before_row, inclusive, &r);
+    scan_cell(c, &cell, k, has || row || t, t ? left : shared->rows[row], inclusive, &r);
     if (plain)
         store_plain_cell(c, k, &r, t);
     else

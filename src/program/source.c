@@ -261,6 +261,14 @@ static bool takes_long(const tally_terms *terms) {
     return terms->count > 1 || first->custom || first->field_count || strchr(first->combine, '(');
 }
 
+/* Tells whether a GPU combines the accumulators of a cell and a row in a longer time than it stores
+ * and loads one: moments, exponentials, indices, twofold numbers, and more than two long words. */
+static bool takes_longest(const tally_terms *terms) {
+    const tally_term *first = &terms->list[0];
+    const bool has_exponentials = first->text && tally_source_is_float(first->value);
+    return terms->acc.bytes > 16 || first->share || first->is_index || first->accuracy || has_exponentials;
+}
+
 /* Writes the texts that the terms' expressions need, each once for each type R. */
 static void write_texts(FILE *file, const tally_terms *terms) {
     FOR_TERMS(terms, t) {
@@ -300,6 +308,7 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
         fprintf(file, "#define NATIVE_%s_ADD 1\n", tally_source_is_float(first->value) ? "FLOAT" : "INTEGER");
     if (tally_terms_exact(terms)) fprintf(file, "#define ANY_ORDER 1\n");
     if (takes_long(terms)) fprintf(file, "#define TAKES_LONG 1\n");
+    if (takes_longest(terms)) fprintf(file, "#define TAKES_LONGEST 1\n");
     if (tally_dtype_is_integer(terms->in)) fprintf(file, "#define WHOLE_ITEMS 1\n");
     write_features(file, features, recipe->features);
     fputs(tally_kernel_source_core("arithmetic"), file);
