@@ -104,11 +104,11 @@ typedef struct {
 /*
  * The items wait in local memory, where each thread reads its own cells only. STORE_TILE scans the
  * rows a second time, unless combining takes long (TAKES_LONGEST, src/program/source.c): then a
- * thread keeps its scanned cells, in memory of its own. 2^27 items, H200, CUDA, November 2026, us
- * of a second scan and kept: var of f32 792, 698, of f64 1,960, 1,664; logsumexp of f32 899, 725,
- * of f64 2,282, 1,772; argmax of f32 698, 631; compensated sum of f32 1,154, 872; but sum of f32
- * 322, 336, minmax of f64 1,476, 1,544. The kernel declares `SHARED SHARED_TILES staged`, `u32
- * at_once` and KEPT_CELLS, for what is kept.
+ * thread keeps its scanned cells, in memory of its own. 2^28 items, H200, CUDA, November 2026, us
+ * of a second scan and kept: var of f32 1,612, 1,350, of f64 3,973, 3,401; logsumexp of f32 1,834,
+ * 1,484, of f64 4,610, 3,557; argmax of f32 1,394, 1,295; compensated sum of f32 2,375, 1,788; but
+ * of 2^27 sum of f32 322, 336 and minmax of f64 1,476, 1,544. The kernel declares `SHARED
+ * SHARED_TILES staged`, `u32 at_once` and KEPT_CELLS, for what is kept.
  */
 
 /*
@@ -145,7 +145,8 @@ typedef struct {
 #define EACH_KEPT(rows, DO)                                                                                                    \
     _Pragma("unroll 1") for (int w = 0; w < ROWS_EACH; w += (int)(rows)) {                                                     \
         _Pragma("unroll") for (int i = 0; i < (int)(rows); i++) {                                                              \
-            DO(w + i, kept[w + i])                                                                                             \
+            const SCAN cells = kept[w + i];                                                                                    \
+            DO(w + i, cells)                                                                                                   \
         }                                                                                                                      \
     }
 #else
@@ -161,13 +162,8 @@ typedef struct {
     end_copy(&staged, at_once);                                                                                                \
     EACH_ROW(FOLDED_ROWS, LEAVE_AGGREGATE)                                                                                     \
     BARRIER
-#define STORE_ROW(w, a, has, plain)                                                                                            \
-    {                                                                                                                          \
-        const SCAN prefix = inclusive_prefix(a, ROW(w), t, has, &shared);                                                      \
-        scan_row(&c, RAW(w), prefix, shuffle_up(prefix, 1), CELL_OF(ROW(w)), ROW(w), t, has, plain, &shared);                  \
-    }
-#define STORE_PLAIN(w, a) STORE_ROW(w, a, 1, 1)
-#define STORE_ANY(w, a) STORE_ROW(w, a, has, 0)
+#define STORE_PLAIN(w, a) scan_row(&c, RAW(w), a, shuffle_up(a, 1), CELL_OF(ROW(w)), ROW(w), t, 1, 1, &shared);
+#define STORE_ANY(w, a) scan_row(&c, RAW(w), a, shuffle_up(a, 1), CELL_OF(ROW(w)), ROW(w), t, has, 0, &shared);
 /* The first branch serves most groups: their tiles are whole, and something stands before them. */
 #define STORE_TILE                                                                                                             \
     if (has && c.wide_out && begin + TILES_EACH * TILE_ITEMS <= n) {                                                           \
@@ -205,11 +201,9 @@ typedef struct {
     SCAN_CELLS                                                                                                                 \
     EACH_ROW(LEAVE_AGGREGATE)                                                                                                  \
     BARRIER
-/* part[w] becomes the cells' inclusive prefix, and left[w] is that of thread t - 1. All are
- * exchanged first, so that no barrier stands between the stores. */
-#define LEFT_OF_ROW(w)                                                                                                         \
-    part[w] = inclusive_prefix(part[w], ROW(w), t, has, &shared);                                                              \
-    FROM_LEFT(left[w], part[w])
+/* left[w] is what thread t - 1 has in part[w]. All are exchanged first, so that no barrier stands
+ * between the stores. */
+#define LEFT_OF_ROW(w) FROM_LEFT(left[w], part[w])
 #define STORE_TILE                                                                                                             \
     {                                                                                                                          \
         SCAN left[ROWS_EACH];                                                                                                  \
@@ -270,23 +264,21 @@ INLINE void store_plain_cell(const CALL *c, u64 k, const WIDE_RESULTS *r, u32 t)
     store_wide(to, r);
 }
 
-/* Returns the inclusive prefix of the thread's cell in row `row`. `cells` is the combination of the
- * row's cells up to this one. `has` is 1 if anything stands before the group's tiles. */
-INLINE SCAN inclusive_prefix(SCAN cells, u32 row, u32 t, u32 has, LOCAL const TILE_SHARED *shared) {
-    return t < WIDTH - 1 ? scan_join(has || row, shared->rows[row], cells) : shared->rows[row + 1];
-}
-
 /*
  * Computes and stores the results of the thread's cell, which begins with item k, in row `row`.
- * `inclusive` is its inclusive prefix, and `left` that of the cell before it. `plain` is 1 if the
- * caller knows that the cell is whole and aligned.
+ * `cells` is the combination of the row's cells up to this one, and `left` of those before it.
+ * `has` is 1 if anything stands before the group's tiles. `plain` is 1 if the caller knows that the
+ * cell is whole and aligned.
  */
-INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN inclusive, SCAN left, u64 k, u32 row, u32 t, u32 has, u32 plain,
+INLINE void scan_row(const CALL *c, const WIDE_ITEMS raw, SCAN cells, SCAN left, u64 k, u32 row, u32 t, u32 has, u32 plain,
                      LOCAL const TILE_SHARED *shared) {
     if (!plain && k >= c->n) return;
     const ITEM_CELL cell = open_cell(c, k, raw);
+    const u32 has_row = has || row;
+    const SCAN before_row = shared->rows[row];
+    const SCAN inclusive = t < WIDTH - 1 ? scan_join(has_row, before_row, cells) : shared->rows[row + 1];
     WIDE_RESULTS r;
-    scan_cell(c, &cell, k, has || row || t, t ? left : shared->rows[row], inclusive, &r);
+    scan_cell(c, &cell, k, has_row || t, t ? scan_join(has_row, before_row, left) : before_row, inclusive, &r);
     if (plain)
         store_plain_cell(c, k, &r, t);
     else
