@@ -43,13 +43,19 @@ static bool is_kept_by_f64(const char *number, double value, tally_dtype type) {
            truncl(strtold(number, NULL)) == (long double)trunc(value);
 }
 
+/* Tells whether a text begins with a name as C has them, and = or : after it. */
+static bool begins_with_name(const char *text) {
+    const size_t bytes = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz0123456789");
+    return bytes && !(text[0] >= '0' && text[0] <= '9') && (text[bytes] == '=' || text[bytes] == ':');
+}
+
 /* Reads NAME=VALUE or NAME:TYPE=VALUE. */
 cli_exit cli_read_param(const char *text, bool is_custom, tally_op_param *params, uint32_t *count) {
     const char *equals = strchr(text, '=');
     char *end = NULL;
     errno = 0;
     const double value = equals ? strtod(equals + 1, &end) : 0;
-    if (!equals || equals == text || end == equals + 1 || *end || (errno == ERANGE && isinf(value)))
+    if (!equals || !begins_with_name(text) || end == equals + 1 || *end || (errno == ERANGE && isinf(value)))
         return cli_usage("--param %s: a name, =, and a number are needed, such as ddof=1", text);
     char *name = strndup(text, (size_t)(equals - text)), *type = name ? strchr(name, ':') : NULL;
     if (!name) return cli_report("out of memory"), CLI_FAILED;

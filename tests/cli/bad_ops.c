@@ -62,7 +62,7 @@ void test_bad_own_operators(void **unused) {
         {SUM_OF("x") "--accuracy compensated a", {"--accuracy", "not of --load"}, NULL, NULL},
         {SUM_OF("x") "--acc u8 a", {"--acc u8", "f32, f64, i32, u32, i64, u64"}, NULL, NULL},
         {SUM_OF("x") "--out c64 a", {"--out is c64", "real"}, NULL, NULL},
-        {SUM_OF("x*p.2x") "--param 2x=1 a", {"--param", "'2x'", "no name"}, NULL, NULL},
+        {SUM_OF("x*p.2x") "--param 2x=1 a", {"--param 2x=1", "a name", "a number"}, NULL, NULL},
         {SUM_OF("x*p.t") "--param t:i32=1e10 a", {"--param t: 10000000000 does not fit i32"}, NULL, NULL},
         {SUM_OF("x*p.t") "--param t:i64=nan a", {"--param t: nan does not fit i64"}, NULL, NULL},
         {SUM_OF("x*p.t") "--param t:u64=1e30 a", {"--param t: 1e+30 does not fit u64"}, NULL, NULL},

@@ -135,7 +135,8 @@ void test_scan_axis(void **unused) {
         snprintf(words, sizeof(words), "y.npy: f32, the scan by sum along axis 1 of 6 f32 in %s\nby ", files[f]);
         assert_non_null(strstr(r.out, words));
         snprintf(words, sizeof(words), "scan sum --axis=-2 %s -o y.npy", files[f]);
-        must_run(NULL, words);
+        r = must_run(NULL, words);
+        assert_non_null(strstr(r.out, "along axis 0 of 6"));
         must_hold("y.npy", own_descr('f', 4), "False", "(2, 3)", columns, sizeof(columns));
         snprintf(words, sizeof(words), "scan sum --axis 0 --reverse --exclusive %s -o y.npy", files[f]);
         must_run(NULL, words);

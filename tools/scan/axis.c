@@ -54,7 +54,7 @@ static bool find_axes(axis_job *j) {
         j->axes[d] = (tally_axis){.extent = shape->lengths[d], .in_stride = {(int64_t)stride}};
         stride *= shape->lengths[d];
     }
-    j->along = (uint32_t)axis;
+    j->along = j->o->along = (uint32_t)axis;
     return true;
 }
 

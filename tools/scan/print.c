@@ -13,7 +13,7 @@ static void print_json(const scan_request *r, const scan_outcome *o) {
     json_object_object_add(line, "n", json_object_new_uint64(o->n));
     json_object_object_add(line, "exclusive", json_object_new_boolean((r->flags & TALLY_EXCLUSIVE) != 0));
     json_object_object_add(line, "reverse", json_object_new_boolean((r->flags & TALLY_REVERSE) != 0));
-    if (r->has_axis) json_object_object_add(line, "axis", json_object_new_int(r->axis));
+    if (r->has_axis) json_object_object_add(line, "axis", json_object_new_int((int)o->along));
     cli_json_device(line, &r->info.device);
     json_object_object_add(line, "variant", cli_json_text(o->variant));
     cli_json_speed(line, o->seconds, (double)o->bytes);
@@ -29,7 +29,7 @@ void scan_print(const scan_request *r, const scan_outcome *o) {
     }
     printf("%s: %s, the%s%s scan by %s", cli_shown(r->output).text, tally_dtype_name(o->out),
            r->flags & TALLY_EXCLUSIVE ? " exclusive" : "", r->flags & TALLY_REVERSE ? " reverse" : "", tally_op_name(r->op));
-    if (r->has_axis) printf(" along axis %d", r->axis);
+    if (r->has_axis) printf(" along axis %" PRIu32, o->along);
     printf(" of %" PRIu64 " %s in %s\n", o->n, tally_dtype_name(o->in), cli_shown(r->path).text);
     cli_print_run(o->variant, &r->info.device, o->seconds, (double)o->bytes);
 }

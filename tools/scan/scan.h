@@ -36,6 +36,7 @@ typedef struct scan_outcome {
     char variant[64];
     double seconds;
     uint64_t bytes; /* read and written */
+    uint32_t along; /* the axis, counted from the first */
 } scan_outcome;
 
 /* Returns the descriptor of the plan for up to max_n items of a type, with the additional flags
