@@ -183,8 +183,8 @@ INLINE u32 NOT_MEDIUM_OF_BF16(u32 w) {
 /*
  * NVIDIA's GPUs divide in a dozen dependent steps. Whole chunks have the same count, a power of
  * two: their means are products by its reciprocal, which round as quotients do, and the share of
- * one of two is a half. One condition for all fields leaves no quotient there. On CPUs each field
- * keeps its condition, so that vectors can take the merge.
+ * one of two is a half. One condition for all fields, so whole chunks need no quotient. On CPUs
+ * each field keeps its condition, so that vectors can take the merge.
  */
 #define f32_IS_POWER(count) (!(f32_BITS(count) & 0x7fffffU))
 #define f64_IS_POWER(count) (!(f64_BITS(count) << 12))

@@ -54,11 +54,11 @@ typedef ACC SCAN;
 
 /*
  * scan_next combines a, the first j items of a cell, with the next item. scan_neighbours is step s
- * of Kogge and Stone's scan: it combines part l, b, with part l - s, a. Both parts have as many
- * parts in them as the steps before have joined, at most s, and all of those have the same number
- * of items. So the share of b's items in those of both is known by the parts' places: s / (l + 1),
- * or a half. It is s times the reciprocal of l + 1, which is exact, as s is a power of two. No
- * quotient is needed in a step.
+ * of Kogge and Stone's scan: it combines part l - s, a, with part l, b. Before the scan all parts
+ * have the same number of items. Now b has s of them in it, and a the lesser of s and l + 1 - s. So
+ * b's share of the items is s / (l + 1), or a half from l + 1 = 2 s on. The quotient is s times the
+ * reciprocal of l + 1, which is not rounded again, as s is a power of two. So no step divides. In a
+ * segmented scan the flags decide how many items a part has.
  */
 #define RECIPROCAL_OF(count) SHARE_OF(1, count)
 #ifdef SEGMENTED

@@ -109,7 +109,7 @@ static bool make_scratch(host_kernel *kernel) {
     const uint64_t first = (kernel->threads * sizeof(one) + 63) / 64 * 64;
     unsigned char *at = kernel->scratch = aligned_alloc(64, first + kernel->threads * each);
     if (!at) return false;
-    memset(at, 0, first + kernel->threads * each); /* host_batch has marks */
+    if (kernel->program->plain && !segmented) memset(at, 0, first + kernel->threads * each); /* host_mark */
     at += first;
     for (uint32_t w = 0; w < kernel->threads; w++)
         at = lay_out(kernel->program, segmented, tiles, at, (scan_scratch *)kernel->scratch + w);
@@ -357,6 +357,8 @@ static void scan_batch(const scan_job *job, const scan_span *span, bool has, con
     if (has) {
         tally_host_parts_read(steps, before, prefix->bytes);
         tally_host_parts_join(steps, before, 0, tile->rows, WIDTH);
+    } else {
+        tally_host_parts_copy(steps, before, tile->rows, 1); /* any value */
     }
     join_batch(steps, span->cells, has, batch, tile->rows);
     store_batch(job, span, has, batch, NULL, scratch);

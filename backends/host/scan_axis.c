@@ -190,7 +190,7 @@ static void take_part(const host_steps *steps, host_parts spare, host_parts leve
 
 /* Turns the scanned cells of the rows from item k on into inclusive prefixes, writes those before
  * the cells, and turns the state into that before the next rows. */
-static void join_rows(const host_steps *steps, axis_batch *batch, uint64_t k, host_parts before) {
+static void join_rows(const host_steps *steps, axis_batch *batch, uint64_t k, uint32_t lists, host_parts before) {
     const host_parts ends = batch->cells.ends, last = host_parts_from(ends, WIDTH - 1), state = batch->state;
     const host_parts whole = column(state, WHOLE), spare = column(state, SPARE), of_row = column(state, OF_ROW);
     const uint32_t row = (uint32_t)(k / HOST_ROW_ITEMS % WIDTH), tile = (uint32_t)(k / TALLY_TILE_ITEMS % WIDTH);
@@ -204,7 +204,7 @@ static void join_rows(const host_steps *steps, axis_batch *batch, uint64_t k, ho
         copy_column(steps, column(state, OF_TILE), whole);
         if (tile == WIDTH - 1) copy_column(steps, column(state, OF_BLOCK), whole);
     }
-    tally_host_batch_meet(steps, whole, ROWS, &batch->cells);
+    tally_host_batch_meet(steps, whole, lists, &batch->cells);
     const host_steps *own = batch->cells.steps;
     if (k)
         tally_host_parts_join(own, of_row, 1, ends, TALLY_HOST_CELLS);
@@ -234,7 +234,7 @@ static void scan_items(const axis_job *job, axis_lists *lists, uint64_t k, uint6
         tally_host_batch_fold(steps, lists->items + b * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes, NULL, index, cells,
                               &batch->cells);
         const host_parts before = width == WIDTH ? lists->before : host_parts_from(batch->cells.ends, -1);
-        if (width == WIDTH) join_rows(steps, batch, k, before);
+        if (width == WIDTH) join_rows(steps, batch, k, cells / width, before);
         tally_host_batch_prefix(before, cells, k ? 0 : cells / width, &batch->cells);
         tally_host_batch_finish(exclusive ? &before : NULL, k, cells, &batch->cells,
                                 lists->results + b * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
@@ -295,6 +295,6 @@ tally_status tally_host_scan_axis_entry(host_kernel *kernel, const char *entry) 
     const uint64_t bytes = kernel->threads * thread_bytes(kernel->program);
     kernel->scratch = aligned_alloc(64, bytes);
     if (!kernel->scratch) return tally_fail(TALLY_E_MEMORY, "out of memory");
-    memset(kernel->scratch, 0, bytes); /* host_batch has marks */
+    if (kernel->program->plain) memset(kernel->scratch, 0, bytes); /* host_mark */
     return TALLY_OK;
 }

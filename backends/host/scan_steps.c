@@ -33,7 +33,7 @@ uint32_t tally_host_packed_bytes(const tally_host_program *program, bool segment
 
 /* Finds the fields of the accumulators. */
 static void find_fields(host_steps *steps) {
-    const uint8_t *bytes = steps->scan->fields;
+    const uint8_t *bytes = steps->program->scan.fields;
     uint32_t offset = 0;
     uint64_t begin = 0;
     for (uint32_t f = 0; f < TALLY_HOST_FIELDS && bytes[f]; f++) {
@@ -51,7 +51,7 @@ host_steps tally_host_steps_take(const tally_host_program *program, bool segment
                         .segmented = segmented,
                         .packed_bytes = tally_host_packed_bytes(program, segmented)};
     find_fields(&steps);
-    if (program->plain.load && !segmented) steps.plain = (host_steps *)(void *)tally_host_take(at, sizeof(host_steps));
+    if (program->plain && !segmented) steps.plain = (host_steps *)(void *)tally_host_take(at, sizeof(host_steps));
     steps.items = tally_host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->item_bytes);
     steps.results = tally_host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->result_bytes);
     steps.shared = &tally_host_code_here()->shared;
@@ -116,7 +116,8 @@ void tally_host_parts_read(const host_steps *steps, host_parts part, const unsig
     if (steps->segmented) memcpy(counters_of(steps, part), packed + steps->packed_bytes - sizeof(uint64_t), sizeof(uint64_t));
 }
 
-bool tally_host_parts_are_plain(const host_steps *steps, host_parts parts, uint32_t count) {
+/* Tells whether parts are plain: all fields are zeros but that of plain items. */
+static bool are_plain(const host_steps *steps, host_parts parts, uint32_t count) {
     unsigned char others = 0;
     EACH_FIELD(steps, field)
     for (uint64_t i = 0; i < count * (uint64_t)field->bytes && field->offset != steps->program->plain_offset; i++)
@@ -182,7 +183,7 @@ void tally_host_parts_scan(const host_steps *steps, host_parts parts, host_parts
 static void begin_plain(host_steps *steps) {
     host_steps *plain = steps->plain;
     *plain = *steps;
-    plain->scan = &steps->program->plain;
+    plain->scan = steps->program->plain;
     plain->field_count = 0;
     EACH_FIELD(steps, field)
     if (field->offset == steps->program->plain_offset) plain->fields[plain->field_count++] = *field;
@@ -200,7 +201,7 @@ void tally_host_steps_begin(host_steps *steps, const host_places *places, const 
                           (int32_t)steps->initial.at);
         if (steps->segmented) *counters_of(steps, steps->initial) = 1;
     }
-    steps->takes_plain = steps->plain && (!initial || tally_host_parts_are_plain(steps, steps->initial, 1));
+    steps->takes_plain = steps->plain && (!initial || are_plain(steps, steps->initial, 1));
     if (steps->takes_plain) begin_plain(steps);
 }
 
@@ -213,11 +214,10 @@ void tally_host_steps_first(const host_steps *steps, unsigned char *result) {
 /* ---- batches --------------------------------------------------------------------------------- */
 
 host_batch tally_host_batch_take(const host_steps *steps, unsigned char **at) {
-    host_batch batch;
+    host_batch batch = {.steps = NULL};
     for (uint32_t j = 0; j < CELL - 1; j++) batch.cells[j] = tally_host_parts_take(steps, at);
     batch.ends = tally_host_parts_take(steps, at);
-    batch.mark = (struct host_mark *)(void *)tally_host_take(at, sizeof(*batch.mark));
-    batch.steps = steps;
+    batch.mark = (host_mark *)(void *)tally_host_take(at, sizeof(host_mark));
     return batch;
 }
 
@@ -240,8 +240,8 @@ static bool load_cells(const host_steps *steps, uint64_t index, uint32_t cells, 
     return all;
 }
 
-/* Tells whether a batch's items may be plain: those of the last batch there were, or long ago were
- * not. Then the fields that they leave out are made zeros. */
+/* Tells whether to try the steps for plain items: unless the mark is set, and every 16th time if it
+ * is. A mark that is set is taken back, and the fields that these steps leave out become zeros. */
 static bool may_be_plain(const host_steps *steps, const host_batch *batch) {
     if (!steps->takes_plain || (batch->mark->is_set && ++batch->mark->passed % 16)) return false;
     for (uint32_t j = 0; j < CELL && batch->mark->is_set; j++)
@@ -269,7 +269,7 @@ void tally_host_batch_fold(const host_steps *steps, const unsigned char *items, 
 }
 
 void tally_host_batch_meet(const host_steps *steps, host_parts prefixes, uint32_t count, host_batch *batch) {
-    if (batch->steps != steps && !tally_host_parts_are_plain(steps, prefixes, count)) take_all(steps, batch);
+    if (batch->steps != steps && !are_plain(steps, prefixes, count)) take_all(steps, batch);
 }
 
 void tally_host_batch_prefix(host_parts before, uint32_t cells, uint32_t firsts, const host_batch *batch) {

@@ -34,16 +34,20 @@ typedef struct host_places {
 /* Fills the arrays. */
 void tally_host_places_fill(host_places *places);
 
+/* Stays in the scratch, which is zeros at first where an op has plain items. */
+typedef struct host_mark {
+    bool is_set;    /* fields other than that of plain items may not be zeros */
+    uint8_t passed; /* batches since then, modulo 256 */
+} host_mark;
+
 /* A batch: 8 rows of cells, one after another. Part c of cells[j] has the first j + 1 items of
- * cell c. The last one, `ends`, is scanned with those of the cells before. */
+ * cell c. The last one, `ends`, is scanned with those of the cells before. `steps` are those that
+ * the batch is taken by: for all fields, or for plain items. */
 typedef struct host_batch {
     host_parts cells[TALLY_CELL_ITEMS - 1];
     host_parts ends;
-    const struct host_steps *steps; /* the cells are taken by: all, or those for plain items */
-    struct host_mark {
-        bool is_set;    /* the fields that plain items leave out may not be zeros */
-        uint8_t passed; /* so many batches passed since then */
-    } * mark;           /* in the scratch, which is zeros at first */
+    const struct host_steps *steps;
+    host_mark *mark;
 } host_batch;
 
 /* A field of an accumulator: its place in an accumulator, and that of its array in an array of
@@ -57,8 +61,8 @@ typedef struct host_field {
 typedef struct host_steps {
     const tally_host_program *program;
     const tally_host_scan *scan;
-    struct host_steps *plain; /* those for plain items; NULL: the op has none */
-    bool takes_plain;         /* and there is no initial item that is not plain */
+    struct host_steps *plain; /* those for plain items; NULL: there are none */
+    bool takes_plain;         /* there are, and no initial item forbids them */
     const tally_host_shared *shared;
     const void *params;
     const host_places *places;
@@ -105,8 +109,6 @@ void tally_host_parts_copy_apart(const host_steps *steps, host_parts to, uint32_
                                  uint32_t count);
 void tally_host_parts_write(const host_steps *steps, unsigned char *packed, host_parts part);
 void tally_host_parts_read(const host_steps *steps, host_parts part, const unsigned char *packed);
-/* Tells whether parts are plain: all fields are zeros but that of plain items. */
-bool tally_host_parts_are_plain(const host_steps *steps, host_parts parts, uint32_t count);
 /* Combine parts: `left` and those after it with `parts`; a part with those of a row, and the one
  * left_step places on with the next row. Whole rows of `parts` change, and with a part for rows
  * steps->room. */
@@ -124,7 +126,8 @@ host_batch tally_host_batch_take(const host_steps *steps, unsigned char **at);
  * steps. */
 void tally_host_batch_fold(const host_steps *steps, const unsigned char *items, uint8_t *begins, uint64_t index, uint32_t cells,
                            host_batch *batch);
-/* Gives the batch all steps, unless the prefixes that end its lists are plain too. */
+/* Gives the batch the steps for all fields, unless the last inclusive prefixes of its `count` lists
+ * are plain. Then the prefixes before them are plain too (tally_guess_row.field). */
 void tally_host_batch_meet(const host_steps *steps, host_parts prefixes, uint32_t count, host_batch *batch);
 /* Turns the cells into inclusive prefixes, by the prefixes before them. Nothing is before the first
  * cells of the first `firsts` rows, or lists that are no rows: there `before` has any value. */

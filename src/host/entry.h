@@ -56,8 +56,7 @@ static void fold_items(const void *const *items, const void *params, u64 base, u
 #endif
 
 #ifndef PLAIN_STEPS
-#define PLAIN_STEPS                                                                                                            \
-    { 0 }
+#define PLAIN_STEPS 0
 #define PLAIN_OFFSET 0
 #endif
 

@@ -32,13 +32,14 @@ typedef struct tally_host_scan {
     uint8_t fields[TALLY_HOST_FIELDS]; /* bytes of each field; 0 after the last */
     /* Loads items[c], whose index is index + places[c], into place at + c. Unless `before` is NULL
      * it combines the part of that place there, of j items, with it. Returns false if the steps are
-     * not for one of the items. NULL: the op has no such steps. */
+     * for plain items and one is not: then the parts have no meaning. NULL: the op is not for
+     * scans. */
     bool (*load)(const void *items, uint64_t index, const int64_t *places, uint32_t count, const void *params,
                  const void *before, uint32_t j, void *to, int32_t at);
     /* Does steps s, 2 * s and so on, below `end`, of scans by Kogge and Stone of `width` parts
      * each. Step s combines a part with that s places before, or copies it if its scan has none
-     * there. The first step writes `to`, the next one `room`, and so on in turn. `equal`: the parts
-     * that are scanned had the same number of items each. */
+     * there. The first step writes `to`, the next one `room`, and so on in turn. `equal`: before
+     * step 1 the parts have the same number of items. */
     void (*steps)(const void *parts, void *to, void *room, int32_t at, int32_t s, int32_t end, int32_t width, uint32_t count,
                   bool equal);
     /* Combines the parts from `left` on with those in `rights`. */
@@ -108,11 +109,10 @@ typedef struct tally_host_program {
     /* Turns a result into an accumulator. NULL: the op takes no initial result. */
     void (*initial)(const void *result, void *acc);
     tally_host_scan scan;
-    /* The same for plain items: those whose accumulators are the field at plain_offset, all others
-     * being zeros. Accumulators that are joined are plain if both are. The only one of `fields` is
-     * that field, whose place among an accumulator's arrays is as before. load is NULL: the op has
-     * no such items. */
-    tally_host_scan plain;
+    /* The steps for plain items. The accumulator of such an item is zero but for the field at
+     * plain_offset, and so is the combination of two. The steps read and write the array of that
+     * field alone; `fields` is not used. NULL: the op has no plain items. */
+    const tally_host_scan *plain;
     uint32_t plain_offset;
 } tally_host_program;
 

@@ -9,8 +9,8 @@
 #define EACH_OF_ROW(i, c) _Pragma("GCC ivdep") for (int i = c; i < c + ROW_CELLS; i++)
 
 /*
- * GET and SET read and write a part, LOAD makes one of an item, and IS_PLAIN tells of one that was
- * made so whether it is right. J is the number of items before it in its cell.
+ * GET and SET read and write a part. LOAD makes the part of an item, and IS_PLAIN tells whether it
+ * is right. The item has j items before it in its cell.
  */
 #define LOAD_ARGS                                                                                                              \
     const void *given, u64 index, const i64 *places, u32 count, const void *params, const void *before, u32 j, void *to, int at
@@ -179,7 +179,9 @@ static WHOLE_STEP void plain_finish(FINISH_ARGS) {
     FINISH_BY(plain_get, results[i] = op_usual(a, f, n, p))
 }
 #define PLAIN_STEPS                                                                                                            \
-    { {sizeof(((ACC *)0)->PLAIN_FIELD)}, OF_FIRST(plain_load), OF_FIRST(plain_steps), OF_FIRST(plain_pairs), plain_finish }
+    &(const tally_host_scan) {                                                                                                 \
+        .load = OF_FIRST(plain_load), .steps = OF_FIRST(plain_steps), .pairs = OF_FIRST(plain_pairs), .finish = plain_finish   \
+    }
 #define PLAIN_OFFSET offsetof(ACC, PLAIN_FIELD)
 #endif
 #undef FINISH_STEP

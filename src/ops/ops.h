@@ -126,8 +126,10 @@ typedef struct tally_lane_row {
 typedef struct tally_guess_row {
     const char *load, *combine; /* one of them; NULL: the row's */
     const char *holds;          /* NULL: there is no guess */
-    /* The field that a guess by `load` leaves to be combined: where it holds, all others are zeros.
-     * Scans of `host` then take that field alone, and results are usual. NULL: there is none. */
+    /* The field that is left to be combined where a guess by `load` holds: all others are zeros.
+     * They are sums of what is not negative, so if they are zeros at a scan's end they were zeros
+     * all along. Scans of `host` then combine that field alone, and results are usual. NULL: there
+     * is none. */
     const char *field;
     /* The sign of a zero: that of the words a and b combined, whose highest bits are signs. With it
      * GPUs take chunks of f64 by `combine` too; NULL: they do not. */
@@ -162,9 +164,9 @@ typedef struct tally_op_row {
     const char *identity;       /* the accumulator that changes nothing */
     const char *load;           /* the accumulator of the items x (and y), whose index is i */
     const char *combine;        /* of a and b; IN_LANE(next, any): cheaper within a lane */
-    /* Scans have no empty accumulators, and know most counts of items by their places. `share` is
-     * the share of b's items in those of both, and `by_share` is `combine` by it. NULLs: `combine`
-     * needs none. */
+    /* No accumulator in a scan is empty, and most counts of items follow from places. `share` is
+     * the share of b's items in those of a and b, and `by_share` is `combine` by a share that is
+     * known. NULLs: scans take `combine`. */
     const char *share, *by_share;
     const char *first, *second;       /* the result's values, of a and n; NULL: a, and none */
     const char *empty, *second_empty; /* the same for n = 0 */

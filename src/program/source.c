@@ -261,8 +261,8 @@ static bool takes_long(const tally_terms *terms) {
     return terms->count > 1 || first->custom || first->field_count || strchr(first->combine, '(');
 }
 
-/* Tells whether a GPU combines the accumulators of a cell and a row in a longer time than it stores
- * and loads one: moments, exponentials, indices, twofold numbers, and more than two long words. */
+/* Tells whether a GPU takes longer to scan a row's cells again than to store and load their
+ * accumulators: moments, exponentials, indices, twofold numbers, and more than 16 bytes. */
 static bool takes_longest(const tally_terms *terms) {
     const tally_term *first = &terms->list[0];
     const bool has_exponentials = first->text && tally_source_is_float(first->value);

@@ -25,7 +25,7 @@ void tally_source_gap(FILE *file, uint32_t at, uint32_t gap, bool set);
 void tally_source_arrays(FILE *file, const tally_terms *terms);
 /* Writes op_join, which combines two accumulators of which neither is empty, and op_join_by, which
  * does so by a SHARE (ops.h). SHARE_OF makes one of two counts. HAS_SHARE says that the op asks for
- * it; for others op_join_by ignores it. */
+ * it; otherwise op_join_by is op_combine. */
 void tally_source_join(FILE *file, const tally_terms *terms);
 /* Writes op_is_usual and op_usual, of a plan of one term that has a usual case. */
 void tally_source_usual(FILE *file, const tally_terms *terms);

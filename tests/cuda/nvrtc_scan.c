@@ -76,7 +76,8 @@ static bool compiler_knows(int arch) {
 
 /* Wide items with wide accumulators may spill, as registers hold eight of each. So may groups whose
  * items are in shared memory: a few spilled words cost less than fewer groups
- * (backends/cuda/kernels/look_back.cu). */
+ * (backends/cuda/kernels/look_back.cu), and some keep cells in local memory
+ * (kernels/scan_groups.h). */
 static bool may_spill(const cell *c, const tally_terms *terms, unsigned flags) {
     if (flags & TALLY_SCAN_IS_STAGED) return true;
     if ((c->op == TALLY_VAR && c->in == TALLY_F64) || (c->op == TALLY_PROD && c->in == TALLY_C128)) return false;
