@@ -112,10 +112,12 @@ INLINE f32 f32_MAXIMUM(f32 a, f32 b) {
  */
 #define f32_SMALL_LIMIT 0x1p-63f
 #define f32_SMALL_SCALE 0x1p86f
+#define f32_SMALL_SHARE 0x1p73f
 #define f32_BIG_LIMIT 0x1p32f
 #define f32_BIG_SCALE 0x1p-86f
 #define f64_SMALL_LIMIT 0x1p-511
 #define f64_SMALL_SCALE 0x1p563
+#define f64_SMALL_SHARE 0x1p535
 #define f64_BIG_LIMIT 0x1p480
 #define f64_BIG_SCALE 0x1p-560
 #ifndef GIVEN_THAT
@@ -127,6 +129,10 @@ INLINE f32 f32_MAXIMUM(f32 a, f32 b) {
 /* Where no magnitude is big, nor small but 0, all squares are the medium sum's. A guess that it is
  * so loads by IF_SMALL and IF_BIG. */
 #define ALL_MEDIUM(a) (((a).small == 0) & ((a).big == 0))
+/* The root is that of the medium sum if no square is big, and the small ones, without their scale
+ * of 2^172, are less than 2^-26 of it together (f64: 2^1126, 2^-56). SMALL_AND_MEDIUM_ROOT then
+ * adds less than half an ulp to 1. */
+#define MOSTLY_MEDIUM(a) (((a).big == 0) & (((a).small == 0) | ((a).small < (a).medium * SMALL_SHARE * SMALL_SHARE)))
 #define IF_SMALL(size) ((size) < SMALL_LIMIT ? (size) : ZERO)
 #define IF_BIG(size) ((size) > BIG_LIMIT ? ONE : ZERO)
 /* Not 0 if one of the two bf16 items in a word is big, or is small and not 0. The sums of

@@ -279,7 +279,7 @@ static const tally_op_row ops[TALLY_OP_END] = {
                     .first = "SCALED_ROOT(a)",
                     .empty = "ZERO",
                     .initial = "MAKE(SMALL_SQUARE((V)(x)), MEDIUM_SQUARE((V)(x)), BIG_SQUARE((V)(x)))",
-                    .usual = "ALL_MEDIUM(a)",
+                    .usual = "MOSTLY_MEDIUM(a)",
                     .usually = "ROOT(a.medium)",
                     .lane = {.of = TALLY_LANE_OF_F16, /* no square of a finite number needs scaling */
                              .fields = {{TALLY_ADDITIVE_NO, "medium"}},

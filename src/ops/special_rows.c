@@ -57,7 +57,7 @@ const tally_op_row tally_complex_rows[TALLY_OP_END] = {
                     .first = "SCALED_ROOT(a)",
                     .empty = "ZERO",
                     .initial = "MAKE(SMALL_SQUARE((V)(x)), MEDIUM_SQUARE((V)(x)), BIG_SQUARE((V)(x)))",
-                    .usual = "ALL_MEDIUM(a)",
+                    .usual = "MOSTLY_MEDIUM(a)",
                     .usually = "ROOT(a.medium)",
                     .guess = {.load = "MAKE(IF_SMALL(fabs(x.re)) + IF_SMALL(fabs(x.im)), SQUARE(x.re) + SQUARE(x.im), "
                                       "IF_BIG(fabs(x.re)) + IF_BIG(fabs(x.im)))",

@@ -4,6 +4,7 @@
  * cells, rows, tiles and blocks end. A program takes a device's compiler up to a second, so `auto`
  * has every op and type here, and the other variants have samples (TALLY_TEST_FULL: all).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -344,9 +345,27 @@ static void expect_norms(void **state, tally_dtype in, uint32_t flags, int initi
     free(items);
 }
 
+/* Norms of an item whose square is just ordinary, and of more and more that is small beside it,
+ * from 2^-51 of it on. Results that are computed together end with each item in turn. */
+static void expect_small_shares(void **state, tally_dtype in) {
+    enum { N = 400 };
+    const double least = in == TALLY_F64 ? 0x1p-511 : 0x1p-63;
+    double wide[N] = {least};
+    float narrow[N];
+    scan_run r;
+    for (int i = 1; i < N; i++) wide[i] = least * ldexp(1 + (i % 8) / 8.0, i / 8 - 51) * (i % 3 ? 1 : -1);
+    for (int i = 0; i < N; i++) narrow[i] = (float)wide[i];
+    const tally_scan_desc desc = {.op = TALLY_NRM2, .in = in};
+    if (!is_here(state, &desc) || !scan_run_open(&r, direct_context(state), &desc, NULL, N)) return;
+    for (uint64_t n = 1; n <= N; n += 1 + sample_parts() / 4)
+        scan_run_expect(&r, &(scan_given){.items = in == TALLY_F64 ? (const void *)wide : narrow, .n = n});
+    scan_run_close(&r);
+}
+
 static void test_norms(void **state) {
     static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_BF16, TALLY_C64};
     for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {
+        if (types[t] == TALLY_F32 || types[t] == TALLY_F64) expect_small_shares(state, types[t]);
         if (t && !sample_has_turn(t)) continue;
         expect_norms(state, types[t], 0, -1);
         expect_norms(state, types[t], TALLY_EXCLUSIVE | TALLY_REVERSE, -1);
