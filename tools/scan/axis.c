@@ -54,7 +54,7 @@ static bool find_axes(axis_job *j) {
         j->axes[d] = (tally_axis){.extent = shape->lengths[d], .in_stride = {(int64_t)stride}};
         stride *= shape->lengths[d];
     }
-    j->along = j->o->along = (uint32_t)axis;
+    j->along = (uint32_t)axis;
     return true;
 }
 
@@ -70,7 +70,8 @@ static bool create_plan(axis_job *j) {
     if (!tally_plan_result(j->plan, 0, &value)) return failed(j);
     const uint64_t each = tally_plan_result_bytes(j->plan);
     j->value_bytes = j->in.n * each;
-    *j->o = (scan_outcome){.n = j->in.n, .in = j->in.dtype, .out = value.dtype, .bytes = array_bytes(&j->in) + j->value_bytes};
+    *j->o = (scan_outcome){
+        .n = j->in.n, .in = j->in.dtype, .out = value.dtype, .bytes = array_bytes(&j->in) + j->value_bytes, .along = j->along};
     snprintf(j->o->variant, sizeof(j->o->variant), "%s", tally_plan_variant(j->plan));
     j->values = j->in.n <= SIZE_MAX / 2 / each ? malloc(j->value_bytes + 1) : NULL;
     if (!j->values) cli_report("%s: out of memory", r->path);
