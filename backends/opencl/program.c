@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs and their kernels. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,13 +91,13 @@ static void write_options(const ocl_device *device, const tally_program_desc *de
              device->options);
 }
 
-tally_status tally_opencl_program_create(void *opaque, const tally_program_desc *desc, void **out) {
-    const ocl_device *device = opaque;
+/* One thread at a time makes a program or reads its binary. NVIDIA's driver takes one after the
+ * other by itself, and Oclgrind 21.10 ends the process where threads compile two in one context. */
+static pthread_mutex_t one_program = PTHREAD_MUTEX_INITIALIZER;
+
+static tally_status make_program(const ocl_device *device, const tally_program_desc *desc, void **out) {
     cl_int error = CL_SUCCESS, loaded = CL_SUCCESS;
     cl_program program;
-    if (desc->form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
-    const tally_status process = tally_opencl_check_process();
-    if (process) return process;
     char options[160];
     if (desc->form == TALLY_PROGRAM_SOURCE) {
         const char *text = desc->data;
@@ -125,8 +126,17 @@ tally_status tally_opencl_program_create(void *opaque, const tally_program_desc 
     return TALLY_OK;
 }
 
-tally_status tally_opencl_program_binary(void *device, void *program, void **data, size_t *bytes) {
-    (void)device;
+tally_status tally_opencl_program_create(void *device, const tally_program_desc *desc, void **program) {
+    if (desc->form == TALLY_PROGRAM_PREBUILT) return TALLY_E_UNSUPPORTED;
+    tally_status status = tally_opencl_check_process();
+    if (status) return status;
+    pthread_mutex_lock(&one_program);
+    status = make_program(device, desc, program);
+    pthread_mutex_unlock(&one_program);
+    return status;
+}
+
+static tally_status read_binary(void *program, void **data, size_t *bytes) {
     cl_uint devices = 0;
     size_t size = 0;
     cl_int error = tally_opencl.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(devices), &devices, NULL);
@@ -146,6 +156,14 @@ tally_status tally_opencl_program_binary(void *device, void *program, void **dat
     *data = binary;
     *bytes = size;
     return TALLY_OK;
+}
+
+tally_status tally_opencl_program_binary(void *device, void *program, void **data, size_t *bytes) {
+    (void)device;
+    pthread_mutex_lock(&one_program);
+    const tally_status status = read_binary(program, data, bytes);
+    pthread_mutex_unlock(&one_program);
+    return status;
 }
 
 void tally_opencl_program_close(void *device, void *program) {
