@@ -59,9 +59,13 @@ INLINE SCAN scan_across(SCAN a, u32 t) {
 #define STEP_ACROSS(a, s)                                                                                                      \
     shared.exchange[thread] = a;                                                                                               \
     BARRIER                                                                                                                    \
-    if (t >= s) a = scan_neighbours(shared.exchange[thread - s], a, s, t, RECIPROCAL_OF(t + 1));                               \
+    if (t >= s) a = scan_neighbours(shared.exchange[thread - s], a, s, t, reciprocal);                                         \
     BARRIER
-#define SCAN_ACROSS(a) STEP_ACROSS(a, 1) STEP_ACROSS(a, 2) STEP_ACROSS(a, 4) STEP_ACROSS(a, 8) STEP_ACROSS(a, 16)
+#define SCAN_ACROSS(a)                                                                                                         \
+    {                                                                                                                          \
+        const SHARE reciprocal = RECIPROCAL_OF(t + 1);                                                                         \
+        STEP_ACROSS(a, 1) STEP_ACROSS(a, 2) STEP_ACROSS(a, 4) STEP_ACROSS(a, 8) STEP_ACROSS(a, 16)                             \
+    }
 #define FROM(to, a, other)                                                                                                     \
     shared.exchange[thread] = a;                                                                                               \
     BARRIER                                                                                                                    \
