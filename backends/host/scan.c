@@ -44,11 +44,13 @@ typedef struct scan_tile {
     host_packed_part totals[WIDTH / ROWS]; /* of the batches, where the operator is idempotent */
 } scan_tile;
 
-/* A thread's scratch. `lines` has room for the items or the results of a batch. `parts` has the
- * block's tiles. `scanned` has their prefixes, and as part -1 that of the block. */
+/* A thread's scratch. `lines` has room for the items or the results of a batch, `arrays` for results
+ * that stand as tally_host_batch_finish writes them. `parts` has the block's tiles. `scanned` has
+ * their prefixes, and as part -1 that of the block. */
 typedef struct scan_scratch {
     host_steps steps;
-    unsigned char *lines;
+    host_streams streams;
+    unsigned char *lines, *arrays;
     unsigned char *same; /* a batch of one value, if `has_same` */
     bool has_same;
     bool changes;            /* the last group changed what was before it */
@@ -67,7 +69,7 @@ typedef struct scan_job {
     const void *params, *initial;
     uint64_t base, n, tiles;
     bool passes; /* results go past the caches */
-    uint32_t group_tiles;
+    uint32_t group_tiles, threads;
     /* The published words: a packed part. The last 4 bytes of its words are the call's number. */
     unsigned char *block_words, *tile_words;
     uint64_t block_bytes, tile_bytes;
@@ -86,6 +88,8 @@ static unsigned char *lay_out(const tally_host_program *program, bool segmented,
     *steps = tally_host_steps_take(program, segmented, &at);
     scratch->lines = tally_host_take(
         &at, BATCH * (uint64_t)(program->item_bytes > program->result_bytes ? program->item_bytes : program->result_bytes));
+    scratch->arrays = tally_host_arrays_take(program, &at);
+    scratch->streams = (host_streams){.arrays = tally_host_arrays_take(program, &at), .piece = scratch->lines};
     scratch->same = tally_host_take(&at, program->idempotent ? BATCH * (uint64_t)program->result_bytes : 0);
     scratch->has_same = scratch->changes = false;
     scratch->parts = tally_host_parts_take(steps, &at);
@@ -185,7 +189,7 @@ static void fold_tile(const scan_job *job, uint64_t tile_k, scan_tile *tile, sca
         const uint64_t index = job->places.reverse ? job->base + job->n - 1 - span.k : job->base + span.k;
         host_batch *batch = &tile->batches[b];
         uint8_t *begins = tile->begins + b * BATCH;
-        prefetch(job, &span);
+        if (!scratch->streams.piece_bytes) prefetch(job, &span);
         if (steps->segmented) find_beginnings(job, steps, span.k, span.count, begins);
         tally_host_batch_fold(steps, items_of(job, &span, scratch->lines), begins, index, span.cells, batch);
         tally_host_parts_copy_apart(steps, host_parts_from(unscanned, (int64_t)b * ROWS), 1, last_of_row(batch->ends), WIDTH,
@@ -275,23 +279,29 @@ static void join_batch(const host_steps *all, uint32_t cells, bool has, host_bat
     tally_host_batch_prefix(host_parts_from(ends, -1), cells, !has, batch);
 }
 
-/* Writes the results of a batch. `has` is false if nothing is before it. */
+/* Writes the results of a batch, or gives them to the streams. `has` is false if nothing is before
+ * it. */
 static void store_batch(const scan_job *job, const scan_span *span, bool has, const host_batch *batch, const uint8_t *begins,
                         scan_scratch *scratch) {
-    const bool exclusive = job->flags & TALLY_SCAN_IS_EXCLUSIVE, segmented = scratch->steps.segmented;
+    const host_steps *steps = &scratch->steps;
+    const bool exclusive = job->flags & TALLY_SCAN_IS_EXCLUSIVE;
     const uint64_t bytes = job->program->result_bytes;
-    unsigned char *to = job->out + span->place * bytes, *results = span->count == BATCH && !job->passes ? to : scratch->lines;
+    unsigned char *to = job->out + span->place * bytes, *arrays = scratch->arrays;
     const host_parts before = host_parts_from(batch->ends, -1);
-    tally_host_batch_finish(exclusive ? &before : NULL, job->base + span->k, span->cells, batch, results);
-    for (uint32_t i = 0; i < span->count && exclusive && (segmented || !has); i++)
-        if ((!i && !has) || (segmented && begins[i]))
-            memcpy(results + (job->places.reverse ? span->cells * TALLY_CELL_ITEMS - 1 - i : i) * bytes, scratch->first, bytes);
-    if (results == to) return;
-    results += offset_of(job, span) * bytes;
-    if (job->passes)
-        scratch->steps.shared->pass(to, results, span->count * bytes);
-    else
-        memcpy(to, results, span->count * bytes);
+    tally_host_batch_finish(exclusive ? &before : NULL, job->base + span->k, span->cells, batch, arrays);
+    for (uint32_t i = 0; i < span->count && exclusive && (steps->segmented || !has); i++)
+        if ((!i && !has) || (steps->segmented && begins[i]))
+            memcpy(tally_host_arrays_at(steps, arrays, i), scratch->first, bytes);
+    if (span->count < BATCH) {
+        tally_host_arrays_join(steps, arrays, span->cells, scratch->lines);
+        memcpy(to, scratch->lines + offset_of(job, span) * bytes, span->count * bytes);
+    } else if (job->passes) {
+        scratch->arrays = scratch->streams.arrays;
+        scratch->streams.arrays = arrays;
+        scratch->streams.to = to;
+    } else {
+        tally_host_arrays_join(steps, arrays, span->cells, to);
+    }
 }
 
 /* Does the second pass over a tile. The prefixes are the tile's inclusive one, and as part -1 its
@@ -398,6 +408,15 @@ static bool has_changed(const host_steps *steps, bool has, host_parts prefixes, 
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
+/* Has the streams prefetch a group's items, if there is one and the caches do not hold all items. A
+ * batch has two passes of CELL steps. */
+static void prefetch_group(const scan_job *job, uint64_t group, host_streams *streams) {
+    const uint64_t items = job->group_tiles * (uint64_t)TILE, k = group * items, bytes = job->program->item_bytes;
+    if (k >= job->n || job->n < job->program->far_items) return;
+    streams->items = job->in + (job->places.reverse ? (job->n - k < items ? 0 : job->n - k - items) : k) * bytes;
+    streams->piece_bytes = BATCH * bytes / (2 * TALLY_CELL_ITEMS);
+}
+
 static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
     const scan_job *job = opaque;
     const uint64_t first = group * job->group_tiles, block = first / WIDTH;
@@ -405,9 +424,12 @@ static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
     const uint32_t count = (uint32_t)(job->tiles - first < job->group_tiles ? job->tiles - first : job->group_tiles);
     scan_scratch *scratch = &job->scratch[worker];
     host_steps *steps = &scratch->steps;
+    const bool is_idempotent = job->program->idempotent && !steps->segmented, totals = is_idempotent && !scratch->changes;
+    steps->streams = &scratch->streams;
+    scratch->streams.piece_bytes = 0;
+    if (!totals) prefetch_group(job, group + job->threads, &scratch->streams);
     tally_host_steps_begin(steps, &job->places, job->params, job->initial);
     if (job->flags & TALLY_SCAN_IS_EXCLUSIVE) tally_host_steps_first(steps, scratch->first);
-    const bool is_idempotent = job->program->idempotent && !steps->segmented, totals = is_idempotent && !scratch->changes;
     for (uint32_t j = 0; j < count; j++) {
         const host_parts own = host_parts_from(scratch->parts, q + j);
         (totals ? total_tile : fold_tile)(job, (first + j) * TILE, &scratch->tiles[j], scratch);
@@ -422,6 +444,7 @@ static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
         else
             store_tile(job, (first + j) * TILE, &scratch->tiles[j], has || q + j, prefixes, scratch);
     }
+    tally_host_streams_end(steps);
     if (is_idempotent && !totals) scratch->changes = has_changed(steps, has, scratch->scanned, q, count);
 #ifdef __SSE2__
     _mm_sfence(); /* stores past the caches keep no order with others */
@@ -451,6 +474,7 @@ static void run_scan(host_kernel *kernel, uint64_t groups, const tally_arg *args
                     .base = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_BASE]),
                     .n = HOST_VALUE(uint64_t, args[TALLY_SCAN_ARG_N]),
                     .group_tiles = TALLY_HOST_SCAN_TILES(kernel->form),
+                    .threads = kernel->threads,
                     .block_words = words + 2 * LINE * 8,
                     .block_bytes = ((parts + LINE - 1) / LINE * LINE + LINE) * 8,
                     .tile_bytes = parts * 8,

@@ -51,7 +51,8 @@ typedef struct axis_lists {
     uint32_t count;
     int64_t *in, *out; /* in bytes: the places of the lists' indices 0 */
     unsigned char *items, *results, *first;
-    host_parts before; /* what is before the cells of a batch, where a list is a row */
+    unsigned char *arrays; /* the results of a batch */
+    host_parts before;     /* what is before the cells of a batch, where a list is a row */
     axis_batch batches[BATCHES];
 } axis_lists;
 
@@ -64,6 +65,7 @@ static unsigned char *lay_out(const tally_host_program *p, unsigned char *at, ax
     lists->out = (int64_t *)(void *)tally_host_take(&at, MOST_LISTS * sizeof(int64_t));
     lists->items = tally_host_take(&at, BATCHES * HOST_BATCH_ITEMS * (uint64_t)p->item_bytes);
     lists->results = tally_host_take(&at, BATCHES * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
+    lists->arrays = tally_host_arrays_take(p, &at);
     lists->first = tally_host_take(&at, p->result_bytes);
     lists->before = tally_host_parts_take(&lists->steps, &at);
     for (uint32_t b = 0; b < BATCHES; b++) {
@@ -236,8 +238,8 @@ static void scan_items(const axis_job *job, axis_lists *lists, uint64_t k, uint6
         const host_parts before = width == WIDTH ? lists->before : host_parts_from(batch->cells.ends, -1);
         if (width == WIDTH) join_rows(steps, batch, k, cells / width, before);
         tally_host_batch_prefix(before, cells, k ? 0 : cells / width, &batch->cells);
-        tally_host_batch_finish(exclusive ? &before : NULL, k, cells, &batch->cells,
-                                lists->results + b * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
+        tally_host_batch_finish(exclusive ? &before : NULL, k, cells, &batch->cells, lists->arrays);
+        tally_host_arrays_join(steps, lists->arrays, cells, lists->results + b * HOST_BATCH_ITEMS * (uint64_t)p->result_bytes);
     }
     for (uint32_t s = 0; s < lists->count && exclusive && !k; s++)
         memcpy(lists->results + s * pitch * p->result_bytes, lists->first, p->result_bytes);

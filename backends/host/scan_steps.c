@@ -53,7 +53,6 @@ host_steps tally_host_steps_take(const tally_host_program *program, bool segment
     find_fields(&steps);
     if (program->plain && !segmented) steps.plain = (host_steps *)(void *)tally_host_take(at, sizeof(host_steps));
     steps.items = tally_host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->item_bytes);
-    steps.results = tally_host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->result_bytes);
     steps.shared = &tally_host_code_here()->shared;
     steps.spare = tally_host_parts_take(&steps, at);
     steps.room = tally_host_parts_take(&steps, at);
@@ -211,6 +210,41 @@ void tally_host_steps_first(const host_steps *steps, unsigned char *result) {
     steps->program->finish(initial.bytes, steps->has_initial, steps->params, result);
 }
 
+/* ---- results and streams --------------------------------------------------------------------- */
+
+unsigned char *tally_host_arrays_take(const tally_host_program *program, unsigned char **at) {
+    return tally_host_take(at, HOST_BATCH_ITEMS * (uint64_t)program->result_bytes);
+}
+
+unsigned char *tally_host_arrays_at(const host_steps *steps, unsigned char *arrays, uint32_t i) {
+    return arrays + (i % CELL * CELLS + i / CELL) * (uint64_t)steps->program->result_bytes;
+}
+
+void tally_host_arrays_join(const host_steps *steps, const unsigned char *arrays, uint32_t cells, unsigned char *results) {
+    steps->shared->join[host_log(steps->program->result_bytes)](arrays, cells, steps->places->reverse, results);
+}
+
+/* Prefetches into the second cache. An address past the end is harmless. */
+static void prefetch_piece(host_streams *streams) {
+    if (!streams) return;
+    for (uint64_t i = 0; i < streams->piece_bytes; i += 64) __builtin_prefetch(streams->items + i, 0, 2);
+    streams->items += streams->piece_bytes;
+}
+
+/* Stores piece j of CELL. */
+static void store_piece(const host_steps *steps, uint32_t j) {
+    const host_streams *streams = steps->streams;
+    const uint64_t bytes = HOST_BATCH_ITEMS / CELL * (uint64_t)steps->program->result_bytes;
+    if (!streams || !streams->to) return;
+    tally_host_arrays_join(steps, tally_host_arrays_at(steps, streams->arrays, j * CELLS), CELLS / CELL, streams->piece);
+    steps->shared->pass(streams->to + (steps->places->reverse ? CELL - 1 - j : j) * bytes, streams->piece, bytes);
+}
+
+void tally_host_streams_end(const host_steps *steps) {
+    for (uint32_t j = 0; j < CELL; j++) store_piece(steps, j);
+    steps->streams->to = NULL;
+}
+
 /* ---- batches --------------------------------------------------------------------------------- */
 
 host_batch tally_host_batch_take(const host_steps *steps, unsigned char **at) {
@@ -233,6 +267,7 @@ static bool load_cells(const host_steps *steps, uint64_t index, uint32_t cells, 
         const host_parts before = batch->cells[j ? j - 1 : 0];
         all = steps->scan->load(steps->items + j * CELLS * bytes, index + (uint64_t)(places->step * j), places->indices, cells,
                                 steps->params, j && !steps->segmented ? before.accs : NULL, j, parts.accs, (int32_t)parts.at);
+        prefetch_piece(steps->streams);
         if (!steps->segmented) continue;
         steps->shared->count_flags(begins + j * CELLS, counters_of(steps, parts), cells);
         if (j) tally_host_parts_pairs(steps, before, parts, cells);
@@ -284,20 +319,20 @@ void tally_host_batch_prefix(host_parts before, uint32_t cells, uint32_t firsts,
 }
 
 void tally_host_batch_finish(const host_parts *before, uint64_t first, uint32_t cells, const host_batch *batch,
-                             unsigned char *results) {
+                             unsigned char *arrays) {
     const host_steps *steps = batch->steps;
-    const tally_host_program *program = steps->program;
     const host_parts all[] = {before ? *before : batch->ends, batch->cells[0], batch->cells[1], batch->cells[2], batch->ends};
     for (uint32_t j = 0; j < CELL; j++) {
         const host_parts prefixes = all[before ? j : j + 1];
         uint64_t *counters = counters_of(steps, prefixes);
+        prefetch_piece(steps->streams);
+        store_piece(steps, j);
         /* The beginnings of segments would drop the initial item. */
         for (uint32_t c = 0; c < cells && steps->segmented; c++) counters[c] &= ~BEGINS;
         if (steps->has_initial) tally_host_parts_join(steps, steps->initial, 0, prefixes, cells);
-        steps->scan->finish(prefixes.accs, (int32_t)prefixes.at,
-                            steps->segmented ? 0 : first + j + !before + steps->has_initial,
-                            steps->segmented ? counters : steps->places->counts, cells, steps->params,
-                            steps->results + j * CELLS * (uint64_t)program->result_bytes);
+        steps->scan->finish(
+            prefixes.accs, (int32_t)prefixes.at, steps->segmented ? 0 : first + j + !before + steps->has_initial,
+            steps->segmented ? counters : steps->places->counts, cells, steps->params, tally_host_arrays_at(steps, arrays, j));
     }
-    steps->shared->join[host_log(program->result_bytes)](steps->results, cells, steps->places->reverse, results);
+    if (steps->streams) steps->streams->to = NULL;
 }

@@ -57,6 +57,19 @@ typedef struct host_field {
     uint64_t begin;
 } host_field;
 
+/*
+ * What a thread's memory does while it computes: the items of its next group come into the caches,
+ * and the results of its last batch go past them. Each step of a batch does a piece of both. In one
+ * go the thread would wait for them.
+ */
+typedef struct host_streams {
+    const unsigned char *items; /* the next ones to prefetch */
+    uint64_t piece_bytes;       /* of a step; 0: none are prefetched */
+    unsigned char *arrays;      /* the results of a whole batch: for each j result j of its cells */
+    unsigned char *to;          /* where they go; NULL: there are none */
+    unsigned char *piece;       /* room for those of a step */
+} host_streams;
+
 /* The steps of a scan, in a thread. */
 typedef struct host_steps {
     const tally_host_program *program;
@@ -70,11 +83,12 @@ typedef struct host_steps {
     uint32_t field_count;
     uint64_t counters; /* their place in an array of parts */
     bool segmented;
-    uint32_t packed_bytes;          /* of a part in memory that the core knows: the counter follows */
-    unsigned char *items, *results; /* those of a batch: for each j item j of the cells */
-    host_parts spare;               /* what a step writes before it chooses */
-    host_parts room;                /* between two steps of a scan; what is before the parts of rows */
-    host_parts ends;                /* a batch's, before they are scanned */
+    uint32_t packed_bytes; /* of a part in memory that the core knows: the counter follows */
+    unsigned char *items;  /* of a batch: for each j item j of the cells */
+    host_streams *streams; /* NULL: there are none */
+    host_parts spare;      /* what a step writes before it chooses */
+    host_parts room;       /* between two steps of a scan; what is before the parts of rows */
+    host_parts ends;       /* a batch's, before they are scanned */
     bool has_initial;
     host_parts initial; /* one part: the initial item */
 } host_steps;
@@ -132,9 +146,18 @@ void tally_host_batch_meet(const host_steps *steps, host_parts prefixes, uint32_
 /* Turns the cells into inclusive prefixes, by the prefixes before them. Nothing is before the first
  * cells of the first `firsts` rows, or lists that are no rows: there `before` has any value. */
 void tally_host_batch_prefix(host_parts before, uint32_t cells, uint32_t firsts, const host_batch *batch);
-/* Writes the results. `before` has the prefixes before the cells for an exclusive scan, and is NULL
- * for an inclusive one. `first` counts the items before the batch. */
+/* Writes the results to `arrays`: for each j result j of the cells. `before` has the prefixes before
+ * the cells for an exclusive scan, and is NULL for an inclusive one. `first` counts the items before
+ * the batch. The streams then have no results any more. */
 void tally_host_batch_finish(const host_parts *before, uint64_t first, uint32_t cells, const host_batch *batch,
-                             unsigned char *results);
+                             unsigned char *arrays);
+/* Takes room for the results of a batch, in arrays. */
+unsigned char *tally_host_arrays_take(const tally_host_program *program, unsigned char **at);
+/* Returns result i of the sequence in arrays. */
+unsigned char *tally_host_arrays_at(const host_steps *steps, unsigned char *arrays, uint32_t i);
+/* Writes the results of cells side by side, in the order of memory. */
+void tally_host_arrays_join(const host_steps *steps, const unsigned char *arrays, uint32_t cells, unsigned char *results);
+/* Stores the results that the streams still have. */
+void tally_host_streams_end(const host_steps *steps);
 
 #endif

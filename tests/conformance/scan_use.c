@@ -247,6 +247,7 @@ static void test_many(void **state) {
         {.op = TALLY_SUM, .in = TALLY_F32},
         {.op = TALLY_MIN, .in = TALLY_I32, .flags = TALLY_REVERSE},
         {.op = TALLY_SUM, .in = TALLY_F64, .flags = TALLY_EXCLUSIVE | TALLY_REVERSE},
+        {.op = TALLY_SUM, .in = TALLY_F32, .flags = TALLY_EXCLUSIVE, .segments = TALLY_SEGMENTS_FLAGS},
     };
     for (size_t d = 0; d < TALLY_ARRAY_LENGTH(descs); d++) {
         const uint64_t n = (UINT64_C(16) << 20) / tally_dtype_bytes(descs[d].in) + 12365;
@@ -254,14 +255,17 @@ static void test_many(void **state) {
         if (descs[d].in == TALLY_F64 && !direct_has_f64(state)) continue;
         assert_true(scan_run_open(&r, direct_context(state), &descs[d], NULL, n));
         void *items = must_alloc(n * r.op.item_bytes);
-        scan_given g = {.items = items, .n = n};
+        uint8_t *flags = must_alloc(n);
+        scan_given g = {.items = items, .n = n, .flags = descs[d].segments ? flags : NULL};
         pattern_fill(PATTERN_WIDE, descs[d].in, items, n);
+        for (uint64_t i = 0; i < n; i++) flags[i] = i % 1021 == 0;
         scan_run_expect(&r, &g);
         g.out_offset = 1;
         scan_run_expect(&r, &g);
         g.out_offset = 0;
         g.is_in_place = 1;
         scan_run_expect(&r, &g);
+        free(flags);
         free(items);
         scan_run_close(&r);
     }
