@@ -133,12 +133,9 @@ static WHOLE_STEP bool scan_usual(FINISH_ARGS) {
     FINISH_BY(accs_get, (results[i] = op_usual(a, f, n, p), is_unusual |= !op_is_usual(a, f, n, p)))
     return !is_unusual;
 }
-#define FINISH_STEP
-#else
-#define FINISH_STEP WHOLE_STEP
 #endif
 
-static FINISH_STEP void scan_finish(FINISH_ARGS) {
+static WHOLE_STEP void scan_finish(FINISH_ARGS) {
 #ifdef USUAL
     if (scan_usual(given, at, first, counts, count, params, to)) return;
 #endif
@@ -184,5 +181,4 @@ static WHOLE_STEP void plain_finish(FINISH_ARGS) {
     }
 #define PLAIN_OFFSET offsetof(ACC, PLAIN_FIELD)
 #endif
-#undef FINISH_STEP
 #undef ROW_CELLS
