@@ -84,6 +84,22 @@ LEAST_AND_MOST(f64, u64, UINT64_C(1) << 63)
 #define FLOAT_MIN(a, b) _Generic((a), f32 : f32_LEAST, default : f64_LEAST)(a, b)
 #define FLOAT_MAX(a, b) _Generic((a), f32 : f32_MOST, default : f64_MOST)(a, b)
 
+/* The one of a and b that is a number; of two, their minimum or maximum. That is a NaN beside one.
+ * All is computed before it is chosen: gcc makes no vectors of two such steps with branches. */
+#define LEAST_AND_MOST_NUMBER(f)                                                                                               \
+    INLINE f f##_LEAST_NUMBER(f a, f b) {                                                                                      \
+        const f least = f##_LEAST(a, b), other = b != b ? a : b;                                                               \
+        return least != least ? other : least;                                                                                 \
+    }                                                                                                                          \
+    INLINE f f##_MOST_NUMBER(f a, f b) {                                                                                       \
+        const f most = f##_MOST(a, b), other = b != b ? a : b;                                                                 \
+        return most != most ? other : most;                                                                                    \
+    }
+LEAST_AND_MOST_NUMBER(f32)
+LEAST_AND_MOST_NUMBER(f64)
+#define NUMBER_MIN(a, b) _Generic((a), f32 : f32_LEAST_NUMBER, default : f64_LEAST_NUMBER)(a, b)
+#define NUMBER_MAX(a, b) _Generic((a), f32 : f32_MOST_NUMBER, default : f64_MOST_NUMBER)(a, b)
+
 /* ---- storage --------------------------------------------------------------------------------- */
 
 typedef i8 i8_ITEM;
