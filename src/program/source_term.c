@@ -11,9 +11,9 @@ bool tally_source_is_float(tally_dtype value) {
 }
 
 /* The words of the rows: those that are f32_WORD or f64_WORD where V is a float, and the others. */
-static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE", "SMALL_SHARE",  "BIG_LIMIT",  "BIG_SCALE",
-                                    "EXPONENT",    "SIGNIFICAND", "TWO_TO",       "MOST_ABOVE", "LOG_OF_SUM",
-                                    "IS_POWER",    "RECIPROCAL",  "ADD_MODERATE", "QUOTIENT",   "ROOT"};
+static const char *const typed[] = {"SMALL_LIMIT", "SMALL_SCALE",  "SMALL_SHARE", "BIG_LIMIT",  "BIG_SCALE",  "BIG_SHARE",
+                                    "EXPONENT",    "SIGNIFICAND",  "TWO_TO",      "MOST_ABOVE", "LOG_OF_SUM", "IS_POWER",
+                                    "RECIPROCAL",  "ADD_MODERATE", "QUOTIENT",    "ROOT"};
 static const char *const untyped[] = {
     "V",         "R",         "ZERO",       "ONE",       "NEG_ZERO", "LOWEST",    "HIGHEST",           "MIN",          "MAX",
     "MAGNITUDE", "NO_INDEX",  "IN_LANE",    "MAKE",      "PRODUCTS", "BYTES",     "SUM_OF_MAGNITUDES", "NOT_A_NUMBER", "R_OF",

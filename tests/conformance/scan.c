@@ -345,11 +345,11 @@ static void expect_norms(void **state, tally_dtype in, uint32_t flags, int initi
     free(items);
 }
 
-/* Norms of an item whose square is just ordinary, and of more and more that is small beside it,
- * from 2^-51 of it on. Results that are computed together end with each item in turn. */
-static void expect_small_shares(void **state, tally_dtype in) {
+/* Norms of an item whose square is just ordinary, or just overflows, and of more and more that is
+ * small beside it, from 2^-51 of it on. Results that are computed together end with each item in
+ * turn. */
+static void expect_small_shares(void **state, tally_dtype in, double least) {
     enum { N = 400 };
-    const double least = in == TALLY_F64 ? 0x1p-511 : 0x1p-63;
     double wide[N] = {least};
     float narrow[N];
     scan_run r;
@@ -364,8 +364,11 @@ static void expect_small_shares(void **state, tally_dtype in) {
 
 static void test_norms(void **state) {
     static const tally_dtype types[] = {TALLY_F32, TALLY_F64, TALLY_BF16, TALLY_C64};
+    expect_small_shares(state, TALLY_F32, 0x1p-63);
+    expect_small_shares(state, TALLY_F32, 0x1.000002p32);
+    expect_small_shares(state, TALLY_F64, 0x1p-511);
+    expect_small_shares(state, TALLY_F64, 0x1.0000000000001p480);
     for (size_t t = 0; t < TALLY_ARRAY_LENGTH(types); t++) {
-        if (types[t] == TALLY_F32 || types[t] == TALLY_F64) expect_small_shares(state, types[t]);
         if (t && !sample_has_turn(t)) continue;
         expect_norms(state, types[t], 0, -1);
         expect_norms(state, types[t], TALLY_EXCLUSIVE | TALLY_REVERSE, -1);
