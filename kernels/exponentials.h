@@ -135,7 +135,7 @@ INLINE REAL OF(LOG)(REAL x) {
 
 /* top + log(sum / SIGNIFICAND(top)), which is top itself for one item: two logarithms of numbers
  * near 1, and n times that of 2. The rounding error of top + n log(2) is added at the end. */
-INLINE REAL OF(LOG_OF_SUM)(REAL top, REAL sum) {
+INLINE COPIED REAL OF(LOG_OF_SUM)(REAL top, REAL sum) {
     const REAL own = OF(SIGNIFICAND)(top);
     const OF(WORD) place = OF(PLACE)(sum), own_place = OF(PLACE)(own);
     const REAL between = OF(LOG)(OF(OF_BITS)(OF(BITS)(sum) - place) - 1) - OF(LOG)(OF(OF_BITS)(OF(BITS)(own) - own_place) - 1);

@@ -252,13 +252,6 @@ INLINE u32 lanes_decide(const LANE_ARRAYS *lanes) {
         lanes_set(&lanes, l, a);                                                                                               \
     }
 
-/* Each call has a copy of its own, for its constant `guesses`. Oclgrind, which optimises nothing,
- * does not know what clang makes of the attribute. */
-#ifdef __OPTIMIZE__
-#define COPIED __attribute__((always_inline))
-#else
-#define COPIED
-#endif
 #if defined(HELD) && !defined(ADDS_BY_VECTORS)
 /* Takes the rows below `rows`, a multiple of HELD_ROWS, for HELD lanes from `first` on. The lanes
  * of a whole row stay in `lanes`, and the loop over the first values is written out. Microseconds

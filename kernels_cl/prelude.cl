@@ -55,6 +55,14 @@
  * a group's: all groups, which run at once, had the same. (POCL fails if all functions that take
  * local memory are inlined so: segments by teams then divided by 0.) */
 #define INLINE_LOCAL static inline __attribute__((always_inline))
+/* Before a function of which each call has a copy of its own, in a loop that becomes vectors or for a
+ * constant argument. Oclgrind, which optimises nothing, does not know what clang makes of the
+ * attribute. */
+#ifdef __OPTIMIZE__
+#define COPIED __attribute__((always_inline))
+#else
+#define COPIED
+#endif
 #define ALIGN(n) __attribute__((aligned(n)))
 #define KEEP_ROLLED /* before a loop that must stay a loop: CUDA's compiler would unroll it */
 

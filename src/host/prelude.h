@@ -34,6 +34,8 @@
 #define NOT_INLINED __attribute__((noinline))
 /* All calls of such a function are inlined: one would leave a loop without vectors. */
 #define WHOLE_STEP __attribute__((flatten))
+/* Each call of such a function has a copy of its own. */
+#define COPIED __attribute__((always_inline))
 #define ALIGN(n) __attribute__((aligned(n)))
 
 typedef int8_t i8;

@@ -28,6 +28,7 @@
 #define SHARED __shared__
 #define INLINE static __device__ __forceinline__
 #define NOT_INLINED __device__ __noinline__
+#define COPIED
 #define ALIGN(n) __align__(n)
 #define KEEP_ROLLED _Pragma("unroll 1")
 
