@@ -221,7 +221,7 @@ INLINE NEAR usual_mean(u64 low, u64 high, u64 n) {
  * error below 2^-101 n Q. The quotient q + step adds an error below 2^-83 q. So the margin is that
  * or, where n Q is 2^24 times top or less, 2^-75 q.
  */
-INLINE NEAR usual_variance(u64 low, u64 high, u64 squares, u64 squares_high, u64 n, f64 ddof) {
+INLINE COPIED NEAR usual_variance(u64 low, u64 high, u64 squares, u64 squares_high, u64 n, f64 ddof) {
     const f64 count = f64_OF_u64(n), left = count - ddof, word = UPPER_OF_WORD(low), word_rest = LOWER_OF_WORD(low);
     const f64 upper = UPPER_BITS(squares, squares_high), lower = LOWER_BITS(squares);
     const f64 sum = word + word_rest, of_squares = upper + lower, all = count * of_squares, square = sum * sum;
