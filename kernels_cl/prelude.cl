@@ -55,9 +55,10 @@
  * a group's: all groups, which run at once, had the same. (POCL fails if all functions that take
  * local memory are inlined so: segments by teams then divided by 0.) */
 #define INLINE_LOCAL static inline __attribute__((always_inline))
-/* Before a function of which each call has a copy of its own, in a loop that becomes vectors or for a
- * constant argument. Oclgrind, which optimises nothing, does not know what clang makes of the
- * attribute. */
+/* Before a function of which each call has a copy of its own: a call would leave a loop without
+ * vectors. POCL 3.1, 2 cores of a Xeon, December 2026, ns an item of scans of 2^20: logsumexp of
+ * f32 7.6, with copies 1.9; var of i32 27, 3.4. Oclgrind, which optimises nothing, does not know
+ * what clang makes of the attribute. */
 #ifdef __OPTIMIZE__
 #define COPIED __attribute__((always_inline))
 #else

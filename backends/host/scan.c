@@ -44,8 +44,8 @@ typedef struct scan_tile {
     host_packed_part totals[WIDTH / ROWS]; /* of the batches, where the operator is idempotent */
 } scan_tile;
 
-/* A thread's scratch. `lines` has room for the items or the results of a batch, `arrays` for results
- * that stand as tally_host_batch_finish writes them. `parts` has the block's tiles. `scanned` has
+/* A thread's scratch. `lines` has room for the items or the results of a batch, `arrays` for
+ * results as tally_host_batch_finish writes them. `parts` has the block's tiles. `scanned` has
  * their prefixes, and as part -1 that of the block. */
 typedef struct scan_scratch {
     host_steps steps;
@@ -296,9 +296,7 @@ static void store_batch(const scan_job *job, const scan_span *span, bool has, co
         tally_host_arrays_join(steps, arrays, span->cells, scratch->lines);
         memcpy(to, scratch->lines + offset_of(job, span) * bytes, span->count * bytes);
     } else if (job->passes) {
-        scratch->arrays = scratch->streams.arrays;
-        scratch->streams.arrays = arrays;
-        scratch->streams.to = to;
+        scratch->arrays = tally_host_streams_store(steps, arrays, to);
     } else {
         tally_host_arrays_join(steps, arrays, span->cells, to);
     }
@@ -408,13 +406,12 @@ static bool has_changed(const host_steps *steps, bool has, host_parts prefixes, 
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Has the streams prefetch a group's items, if there is one and the caches do not hold all items. A
- * batch has two passes of CELL steps. */
+/* Has the streams prefetch a group's items, where there is such a group and the caches do not hold
+ * all items. A batch has two passes of four steps. */
 static void prefetch_group(const scan_job *job, uint64_t group, host_streams *streams) {
     const uint64_t items = job->group_tiles * (uint64_t)TILE, k = group * items, bytes = job->program->item_bytes;
-    if (k >= job->n || job->n < job->program->far_items) return;
-    streams->items = job->in + (job->places.reverse ? (job->n - k < items ? 0 : job->n - k - items) : k) * bytes;
-    streams->piece_bytes = BATCH * bytes / (2 * TALLY_CELL_ITEMS);
+    streams->piece_bytes = k < job->n && job->n >= job->program->far_items ? BATCH * bytes / 8 : 0;
+    streams->items = (uintptr_t)job->in + (job->places.reverse ? job->n - k - items : k) * bytes;
 }
 
 static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
@@ -426,8 +423,7 @@ static void scan_group(void *opaque, uint64_t group, uint32_t worker) {
     host_steps *steps = &scratch->steps;
     const bool is_idempotent = job->program->idempotent && !steps->segmented, totals = is_idempotent && !scratch->changes;
     steps->streams = &scratch->streams;
-    scratch->streams.piece_bytes = 0;
-    if (!totals) prefetch_group(job, group + job->threads, &scratch->streams);
+    prefetch_group(job, totals ? job->tiles : group + job->threads, &scratch->streams);
     tally_host_steps_begin(steps, &job->places, job->params, job->initial);
     if (job->flags & TALLY_SCAN_IS_EXCLUSIVE) tally_host_steps_first(steps, scratch->first);
     for (uint32_t j = 0; j < count; j++) {

@@ -224,10 +224,10 @@ void tally_host_arrays_join(const host_steps *steps, const unsigned char *arrays
     steps->shared->join[host_log(steps->program->result_bytes)](arrays, cells, steps->places->reverse, results);
 }
 
-/* Prefetches into the second cache. An address past the end is harmless. */
+/* Prefetches into the second cache. An address outside the array is harmless. */
 static void prefetch_piece(host_streams *streams) {
     if (!streams) return;
-    for (uint64_t i = 0; i < streams->piece_bytes; i += 64) __builtin_prefetch(streams->items + i, 0, 2);
+    for (uint64_t i = 0; i < streams->piece_bytes; i += 64) __builtin_prefetch((const void *)(streams->items + i), 0, 2);
     streams->items += streams->piece_bytes;
 }
 
@@ -238,6 +238,14 @@ static void store_piece(const host_steps *steps, uint32_t j) {
     if (!streams || !streams->to) return;
     tally_host_arrays_join(steps, tally_host_arrays_at(steps, streams->arrays, j * CELLS), CELLS / CELL, streams->piece);
     steps->shared->pass(streams->to + (steps->places->reverse ? CELL - 1 - j : j) * bytes, streams->piece, bytes);
+}
+
+unsigned char *tally_host_streams_store(const host_steps *steps, unsigned char *arrays, unsigned char *to) {
+    host_streams *streams = steps->streams;
+    unsigned char *other = streams->arrays;
+    streams->arrays = arrays;
+    streams->to = to;
+    return other;
 }
 
 void tally_host_streams_end(const host_steps *steps) {

@@ -63,11 +63,11 @@ typedef struct host_field {
  * go the thread would wait for them.
  */
 typedef struct host_streams {
-    const unsigned char *items; /* the next ones to prefetch */
-    uint64_t piece_bytes;       /* of a step; 0: none are prefetched */
-    unsigned char *arrays;      /* the results of a whole batch: for each j result j of its cells */
-    unsigned char *to;          /* where they go; NULL: there are none */
-    unsigned char *piece;       /* room for those of a step */
+    uintptr_t items;       /* the next ones to prefetch */
+    uint64_t piece_bytes;  /* of a step; 0: none are prefetched */
+    unsigned char *arrays; /* the results of a whole batch: for each j result j of its cells */
+    unsigned char *to;     /* where they go; NULL: there are none */
+    unsigned char *piece;  /* room for those of a step */
 } host_streams;
 
 /* The steps of a scan, in a thread. */
@@ -146,9 +146,9 @@ void tally_host_batch_meet(const host_steps *steps, host_parts prefixes, uint32_
 /* Turns the cells into inclusive prefixes, by the prefixes before them. Nothing is before the first
  * cells of the first `firsts` rows, or lists that are no rows: there `before` has any value. */
 void tally_host_batch_prefix(host_parts before, uint32_t cells, uint32_t firsts, const host_batch *batch);
-/* Writes the results to `arrays`: for each j result j of the cells. `before` has the prefixes before
- * the cells for an exclusive scan, and is NULL for an inclusive one. `first` counts the items before
- * the batch. The streams then have no results any more. */
+/* Writes the results to `arrays`: for each j result j of the cells. `before` has the prefixes
+ * before the cells for an exclusive scan, and is NULL for an inclusive one. `first` counts the
+ * items before the batch. The streams then have no results any more. */
 void tally_host_batch_finish(const host_parts *before, uint64_t first, uint32_t cells, const host_batch *batch,
                              unsigned char *arrays);
 /* Takes room for the results of a batch, in arrays. */
@@ -157,6 +157,9 @@ unsigned char *tally_host_arrays_take(const tally_host_program *program, unsigne
 unsigned char *tally_host_arrays_at(const host_steps *steps, unsigned char *arrays, uint32_t i);
 /* Writes the results of cells side by side, in the order of memory. */
 void tally_host_arrays_join(const host_steps *steps, const unsigned char *arrays, uint32_t cells, unsigned char *results);
+/* Has the streams store the results of a whole batch from `to` on, past the caches, while the next
+ * one is finished. Returns other room for results. */
+unsigned char *tally_host_streams_store(const host_steps *steps, unsigned char *arrays, unsigned char *to);
 /* Stores the results that the streams still have. */
 void tally_host_streams_end(const host_steps *steps);
 

@@ -17,6 +17,7 @@ typedef float f32;
 typedef double f64;
 #define INLINE static inline
 #define NOT_INLINED
+#define COPIED
 /* Words of kernels/arithmetic.h. */
 #define f64_OF_i64(x) ((f64)(x))
 #define f64_OF_u64(x) ((f64)(x))

@@ -14,6 +14,7 @@
 #define BOUNDS
 #define INLINE static inline __attribute__((unused))
 #define NOT_INLINED __attribute__((unused))
+#define COPIED
 #define ALIGN(n) __attribute__((aligned(n)))
 #define SIGN(a) signbit(a)
 
