@@ -58,9 +58,9 @@ typedef struct host_field {
 } host_field;
 
 /*
- * What a thread's memory does while it computes: the items of its next group come into the caches,
- * and the results of its last batch go past them. Each step of a batch does a piece of both. In one
- * go the thread would wait for them.
+ * Memory works while a thread computes: the items of its next group come into the caches, and the
+ * results of its last batch go past them. Each step of a batch does a piece of both. In one go the
+ * thread would wait for them.
  */
 typedef struct host_streams {
     uintptr_t items;       /* the next ones to prefetch */
