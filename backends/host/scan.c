@@ -189,7 +189,6 @@ static void fold_tile(const scan_job *job, uint64_t tile_k, scan_tile *tile, sca
         const uint64_t index = job->places.reverse ? job->base + job->n - 1 - span.k : job->base + span.k;
         host_batch *batch = &tile->batches[b];
         uint8_t *begins = tile->begins + b * BATCH;
-        if (!scratch->streams.piece_bytes) prefetch(job, &span);
         if (steps->segmented) find_beginnings(job, steps, span.k, span.count, begins);
         tally_host_batch_fold(steps, items_of(job, &span, scratch->lines), begins, index, span.cells, batch);
         tally_host_parts_copy_apart(steps, host_parts_from(unscanned, (int64_t)b * ROWS), 1, last_of_row(batch->ends), WIDTH,
@@ -406,11 +405,11 @@ static bool has_changed(const host_steps *steps, bool has, host_parts prefixes, 
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* Has the streams prefetch a group's items, where there is such a group and the caches do not hold
- * all items. A batch has two passes of four steps. */
+/* Has the streams prefetch the items of a group, if there is such a group. A batch has two passes
+ * of four steps. */
 static void prefetch_group(const scan_job *job, uint64_t group, host_streams *streams) {
     const uint64_t items = job->group_tiles * (uint64_t)TILE, k = group * items, bytes = job->program->item_bytes;
-    streams->piece_bytes = k < job->n && job->n >= job->program->far_items ? BATCH * bytes / 8 : 0;
+    streams->piece_bytes = k < job->n ? BATCH * bytes / 8 : 0;
     streams->items = (uintptr_t)job->in + (job->places.reverse ? job->n - k - items : k) * bytes;
 }
 
