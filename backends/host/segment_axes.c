@@ -78,7 +78,7 @@ static void fold_segment(const segments_job *job, const axes_unit *unit, uint64_
                          const uint8_t *mask) {
     _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
     for (uint32_t p = 0; p < job->of->part_count; p++) {
-        const uint64_t n = tally_host_fold_chunk(job, p, items, mask, unit->index, unit->n, acc);
+        const uint64_t n = tally_host_fold_chunk(job, p, items, mask, unit->index, unit->n, &unit->scratch, acc);
         store(job, unit, p, i, n, acc);
     }
 }
@@ -105,6 +105,41 @@ static void fold_alone(const segments_job *job, const axes_unit *unit) {
     }
 }
 
+/* Returns the lanes of a masked segment of n items. */
+static uint32_t width_of(uint64_t n) {
+    uint32_t width = TALLY_HOST_GROUP;
+    while (width < TALLY_LANES && width < n) width *= 2;
+    return width;
+}
+
+/* Returns how many masked segments of n items are folded at once. */
+static uint32_t most_at_once(uint64_t n) {
+    return (uint32_t)least(TALLY_LANES / width_of(n), TALLY_HOST_MASKED);
+}
+
+/* Folds masked segments of the scratch from segment `begin` on, as many as are folded at once. */
+static void fold_masked(const axes_job *axes, const axes_unit *unit, uint64_t begin) {
+    const segments_job *job = axes->job;
+    const uint32_t n = (uint32_t)unit->n;
+    tally_host_masked masked = {.index = unit->index,
+                                .segments = (uint32_t)least(most_at_once(n), unit->count - begin),
+                                .pitch = (uint32_t)axes->pitch};
+    _Alignas(64) unsigned char accs[TALLY_HOST_MASKED * TALLY_HOST_ACC_BYTES];
+    for (uint32_t k = 0; k < job->inputs; k++) masked.items[k] = unit->scratch.items[k] + begin * axes->pitch * job->item_bytes;
+    for (uint32_t i = 0; i < masked.segments; i++) {
+        uint32_t *mask = unit->scratch.mask + i * width_of(n);
+        masked.n[i] = n;
+        masked.has[i] = tally_host_code_here()->shared.widen_mask(unit->scratch.where + (begin + i) * axes->pitch, n, mask);
+        masked.mask[i] = mask;
+    }
+    for (uint32_t p = 0; p < job->of->part_count; p++) {
+        const tally_host_program *program = job->of->parts[p].program;
+        program->fold_masked(&masked, job->params + job->of->parts[p].param_offset, accs);
+        for (uint32_t i = 0; i < masked.segments; i++)
+            store(job, unit, p, begin + i, masked.has[i], accs + i * program->acc_bytes);
+    }
+}
+
 static void fold_columns(const axes_job *axes, axes_unit unit) {
     const segments_job *job = axes->job;
     const uint64_t pitch = axes->pitch, end = unit.s + unit.count;
@@ -115,10 +150,11 @@ static void fold_columns(const axes_job *axes, axes_unit unit) {
             tally_host_gather(&job->walk[k], unit.first.in[k], unit.index, unit.n, unit.count, unit.scratch.items[k], pitch, 1);
         if (job->where)
             tally_host_gather(&job->where_walk, unit.first.where, unit.index, unit.n, unit.count, unit.scratch.where, pitch, 1);
-        for (uint64_t i = 0; i < unit.count; i++) {
+        for (uint64_t i = 0; i < unit.count && job->where; i += most_at_once(unit.n)) fold_masked(axes, &unit, i);
+        for (uint64_t i = 0; i < unit.count && !job->where; i++) {
             const unsigned char *items[TALLY_MAX_INPUTS];
             for (uint32_t k = 0; k < job->inputs; k++) items[k] = unit.scratch.items[k] + i * pitch * job->item_bytes;
-            fold_segment(job, &unit, i, items, job->where ? unit.scratch.where + i * pitch : NULL);
+            fold_segment(job, &unit, i, items, NULL);
         }
     }
 }
@@ -350,7 +386,7 @@ static void choose_way(axes_job *axes) {
         axes->way = DIRECT;
     } else if (blocks && shape->n < TALLY_LANES && shape->n * job->item_bytes < SHORT_BYTES && axes->extent >= LEAST_BLOCK) {
         axes->way = TRANSPOSED;
-    } else if (is_across && axes->extent > 1 && shape->n > 1) {
+    } else if ((is_across && axes->extent > 1 && shape->n > 1) || (job->where && most_at_once(shape->n) > 1)) {
         axes->way = COLUMNS;
     }
     choose_columns(axes);

@@ -5,6 +5,7 @@
  * kernels/segments.h describes.
  */
 #include <stdatomic.h>
+#include <string.h>
 
 #include "host/host.h"
 #include "base/pool.h"
@@ -29,11 +30,13 @@ static item_list list_at(const segments_job *job, uint64_t s) {
 
 /* Folds the chunk of a list from item `index` on by op p. Returns the number of its items that are
  * not masked. */
-static uint64_t fold_chunk(const segments_job *job, uint32_t p, item_list list, uint64_t index, unsigned char *acc) {
+static uint64_t fold_chunk(const segments_job *job, uint32_t p, item_list list, uint64_t index, const host_scratch *scratch,
+                           unsigned char *acc) {
     const unsigned char *items[TALLY_MAX_INPUTS];
     const uint64_t at = list.begin + index, left = list.n - index;
     for (uint32_t k = 0; k < job->inputs; k++) items[k] = job->in[k] + at * job->item_bytes;
-    return tally_host_fold_chunk(job, p, items, job->where ? job->where + at : NULL, index, left < CHUNK ? left : CHUNK, acc);
+    return tally_host_fold_chunk(job, p, items, job->where ? job->where + at : NULL, index, left < CHUNK ? left : CHUNK,
+                                 scratch, acc);
 }
 
 /* ---- the work list --------------------------------------------------------------------------- */
@@ -67,31 +70,83 @@ static bool enlist(const segments_job *job, uint64_t s, uint64_t n) {
 /* ---- segments -------------------------------------------------------------------------------- */
 
 /* Folds a segment by op p, in one thread. Returns the number of its items that are not masked. */
-static uint64_t fold_list(const segments_job *job, uint32_t p, item_list list, unsigned char *acc) {
-    if (list.n <= CHUNK) return fold_chunk(job, p, list, 0, acc);
+static uint64_t fold_list(const segments_job *job, uint32_t p, item_list list, const host_scratch *scratch,
+                          unsigned char *acc) {
+    if (list.n <= CHUNK) return fold_chunk(job, p, list, 0, scratch, acc);
     tally_host_counter counter;
     uint64_t has = 0;
     counter.count = 0;
     for (uint64_t index = 0; index < list.n; index += CHUNK) {
-        has += fold_chunk(job, p, list, index, acc);
+        has += fold_chunk(job, p, list, index, scratch, acc);
         tally_host_push(job->of->parts[p].program, &counter, acc);
     }
     tally_host_total(job->of->parts[p].program, &counter, acc);
     return has;
 }
 
+/* Short segments that are folded at once. Their items and masks are copied to the scratch, behind
+ * those of a chunk. */
+typedef struct short_lists {
+    tally_host_masked masked;
+    uint64_t at[TALLY_HOST_MASKED]; /* numbers of the segments */
+    unsigned char *items[TALLY_MAX_INPUTS];
+    uint32_t *mask;
+} short_lists;
+
+static short_lists open_short(const segments_job *job, const host_scratch *scratch) {
+    short_lists lists = {.masked.pitch = TALLY_HOST_GROUP, .mask = scratch->mask + CHUNK};
+    for (uint32_t k = 0; k < job->inputs; k++)
+        lists.masked.items[k] = lists.items[k] = scratch->items[k] + CHUNK * job->item_bytes;
+    return lists;
+}
+
+static void fold_short(const segments_job *job, short_lists *lists) {
+    _Alignas(64) unsigned char accs[TALLY_HOST_MASKED * TALLY_HOST_ACC_BYTES];
+    for (uint32_t p = 0; p < job->of->part_count; p++) {
+        const host_part *part = &job->of->parts[p];
+        part->program->fold_masked(&lists->masked, job->params + part->param_offset, accs);
+        for (uint32_t i = 0; i < lists->masked.segments; i++)
+            tally_host_put_result(job, p, accs + i * part->program->acc_bytes, lists->masked.has[i], (int64_t)lists->at[i]);
+    }
+    lists->masked.segments = 0;
+}
+
+/* Adds segment s, of TALLY_HOST_GROUP items at most. */
+static void add_short(const segments_job *job, short_lists *lists, uint64_t s, item_list list) {
+    static const uint32_t all_ones[2 * TALLY_HOST_GROUP] = {~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U,
+                                                            ~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U};
+    tally_host_masked *masked = &lists->masked;
+    const uint32_t i = masked->segments++, n = (uint32_t)list.n, place = i * TALLY_HOST_GROUP;
+    for (uint32_t k = 0; k < job->inputs; k++)
+        memcpy(lists->items[k] + place * job->item_bytes, job->in[k] + list.begin * job->item_bytes, n * job->item_bytes);
+    lists->at[i] = s;
+    masked->n[i] = masked->has[i] = n;
+    masked->mask[i] = &all_ones[TALLY_HOST_GROUP - n];
+    if (job->where) {
+        masked->has[i] = tally_host_code_here()->shared.widen_mask(job->where + list.begin, n, lists->mask + place);
+        masked->mask[i] = lists->mask + place;
+    }
+    if (masked->segments == TALLY_HOST_MASKED) fold_short(job, lists);
+}
+
 static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
-    (void)worker;
     const segments_job *job = opaque;
+    const host_scratch scratch = tally_host_scratch_of(job, worker);
     _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
+    short_lists lists = open_short(job, &scratch);
     for (uint64_t s = group * job->span; s < job->count && s < (group + 1) * job->span; s++) {
         const item_list list = list_at(job, s);
+        if (list.n <= TALLY_HOST_GROUP) {
+            add_short(job, &lists, s, list);
+            continue;
+        }
         if (list.n > CHUNK && (!job->lists || enlist(job, s, list.n))) continue;
         for (uint32_t p = 0; p < job->of->part_count; p++) {
-            const uint64_t n = fold_list(job, p, list, acc);
+            const uint64_t n = fold_list(job, p, list, &scratch, acc);
             tally_host_put_result(job, p, acc, n, (int64_t)s);
         }
     }
+    if (lists.masked.segments) fold_short(job, &lists);
 }
 
 #define GROUP_SEGMENTS 256
@@ -112,14 +167,14 @@ static uint64_t listed_chunks(const segments_job *job) {
 }
 
 static void chunk_group(void *opaque, uint64_t group, uint32_t worker) {
-    (void)worker;
     const segments_job *job = opaque;
+    const host_scratch scratch = tally_host_scratch_of(job, worker);
     const uint64_t chunks = listed_chunks(job);
     _Alignas(64) unsigned char acc[TALLY_HOST_ACC_BYTES];
     for (uint64_t k = group * GROUP_CHUNKS; k < chunks && k < (group + 1) * GROUP_CHUNKS; k++) {
         const uint64_t s = job->work[CHUNKS + 2 * k], index = job->work[CHUNKS + 2 * k + 1] * CHUNK;
         for (uint32_t p = 0; p < job->of->part_count; p++) {
-            const uint64_t n = fold_chunk(job, p, list_at(job, s), index, acc);
+            const uint64_t n = fold_chunk(job, p, list_at(job, s), index, &scratch, acc);
             tally_host_put_partial(job, p, acc, n, k);
         }
     }

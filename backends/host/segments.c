@@ -27,9 +27,11 @@ static uint64_t values_bytes(const host_program *of) {
     return HOST_MOST_WIDE * most;
 }
 
+#define MASK_BYTES ((CHUNK + TALLY_HOST_MASKED * TALLY_HOST_GROUP) * sizeof(uint32_t))
+
 static uint64_t scratch_bytes(const host_program *of, uint32_t inputs) {
     const uint64_t block = tally_host_block_bytes(of) ? 2 * values_bytes(of) + HOST_BLOCK_ROOM : 0;
-    return (inputs + 1) * (uint64_t)GATHER_BYTES + block;
+    return (inputs + 1) * (uint64_t)GATHER_BYTES + MASK_BYTES + block;
 }
 
 host_scratch tally_host_scratch_of(const segments_job *job, uint32_t worker) {
@@ -37,7 +39,8 @@ host_scratch tally_host_scratch_of(const segments_job *job, uint32_t worker) {
     unsigned char *at = job->scratch + worker * job->scratch_bytes;
     for (uint32_t k = 0; k < job->inputs; k++, at += GATHER_BYTES) scratch.items[k] = at;
     scratch.where = at;
-    scratch.lanes = at + GATHER_BYTES;
+    scratch.mask = (uint32_t *)(void *)(at + GATHER_BYTES);
+    scratch.lanes = at + GATHER_BYTES + MASK_BYTES;
     scratch.accs = scratch.lanes + HOST_BLOCK_ROOM;
     scratch.results = scratch.accs + values_bytes(job->of);
     return scratch;
@@ -49,19 +52,23 @@ bool tally_host_segments_are_far(const segments_job *job, uint64_t n) {
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
-/* Most items that are folded lane by lane. More items are folded by vectors. ns lane by lane and by
- * vectors, f32, a core of an EPYC (Zen 4), November 2026: the sum of 8 items 22, 26, of 16 34, 27;
- * their argmax 30, 45 and 55, 46. */
-#define FEW_ITEMS 12
-
-uint64_t tally_host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
-                               uint64_t base, uint64_t n, unsigned char *acc) {
+uint64_t tally_host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *where,
+                               uint64_t base, uint64_t n, const host_scratch *scratch, unsigned char *acc) {
     const host_part *part = &job->of->parts[p];
-    const void *const *in = (const void *const *)items;
     const unsigned char *params = job->params + part->param_offset;
-    if (mask || n <= FEW_ITEMS) return part->program->fold_some(in, mask, params, base, n, acc);
-    part->program->fold(in, params, base, n, job->is_far && p == 0, acc);
-    return n;
+    if (!where) {
+        part->program->fold((const void *const *)items, params, base, n, job->is_far && p == 0, acc);
+        return n;
+    }
+    tally_host_masked masked = {.index = base, .segments = 1, .n = {(uint32_t)n}, .mask = {scratch->mask}};
+    masked.has[0] = tally_host_code_here()->shared.widen_mask(where, (uint32_t)n, scratch->mask);
+    for (uint32_t k = 0; k < job->inputs; k++) {
+        masked.items[k] = items[k];
+        if (n % TALLY_HOST_GROUP && items[k] != scratch->items[k])
+            masked.items[k] = memcpy(scratch->items[k], items[k], n * job->item_bytes);
+    }
+    part->program->fold_masked(&masked, params, acc);
+    return masked.has[0];
 }
 
 /* ---- results --------------------------------------------------------------------------------- */

@@ -59,16 +59,17 @@ uint64_t tally_host_block_bytes(const host_program *of);
 /* A thread's scratch. */
 typedef struct host_scratch {
     unsigned char *items[TALLY_MAX_INPUTS], *where; /* GATHER_BYTES each */
+    uint32_t *mask;                                 /* of a chunk, and of short segments (tally_host_masked) */
     unsigned char *accs, *results, *lanes;          /* of fold_block */
 } host_scratch;
 
 host_scratch tally_host_scratch_of(const segments_job *job, uint32_t worker);
 
 /* Folds a chunk of a segment by op p into an aligned accumulator. The chunk's items begin at
- * items[k] in input k, and its first item has the index `base` in the segment. `mask` is NULL if
- * there is none. Returns the number of items that are not masked. */
-uint64_t tally_host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *mask,
-                               uint64_t base, uint64_t n, unsigned char *acc);
+ * items[k] in input k, and its first item has the index `base` in the segment. `where` is the mask,
+ * NULL if there is none. Returns the number of items that are not masked. */
+uint64_t tally_host_fold_chunk(const segments_job *job, uint32_t p, const unsigned char *const *items, const uint8_t *where,
+                               uint64_t base, uint64_t n, const host_scratch *scratch, unsigned char *acc);
 
 /* Stores op p's value of n items in the result at place `at`. */
 void tally_host_put_result(const segments_job *job, uint32_t p, unsigned char *acc, uint64_t n, int64_t at);

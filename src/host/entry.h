@@ -85,6 +85,7 @@ static void finish_acc(const void *acc, u64 n, const void *params, void *result)
     LEAVE_VECTORS
 }
 
+#include "host/masked_steps.h"
 #include "host/segment_steps.h"
 
 const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
@@ -97,7 +98,7 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .combine = OF_FIRST(combine_accs),
                                              .combine_all = OF_FIRST(combine_tree),
                                              .finish = finish_acc,
-                                             .fold_some = OF_FIRST(fold_chunk),
+                                             .fold_masked = OF_FIRST(masked_accs),
                                              BLOCK_STEPS,
                                              .idempotent = IS_IDEMPOTENT,
                                              .initial = INITIAL_STEP,

@@ -66,6 +66,24 @@ INLINE f64 f64_GIVEN_THAT(bool is, f64 x) {
     return f64_OF_BITS(f64_BITS(x) & -(u64)is);
 }
 
+/* a if `is` has all bits, b if it is 0. Of a choice by ?: gcc may make a branch that computes `a`,
+ * which leaves a loop without vectors. */
+#define SELECT(type, value)                                                                                                    \
+    INLINE type type##_SELECT(u32 is, type a, type b) {                                                                        \
+        return value;                                                                                                          \
+    }
+#define SELECT_WHOLE(type) SELECT(type, (type)(b ^ ((a ^ b) & (type)(i32)is)))
+SELECT_WHOLE(i8)
+SELECT_WHOLE(u8)
+SELECT_WHOLE(i16)
+SELECT_WHOLE(u16)
+SELECT_WHOLE(i32)
+SELECT_WHOLE(u32)
+SELECT_WHOLE(i64)
+SELECT_WHOLE(u64)
+SELECT(f32, f32_OF_BITS(u32_SELECT(is, f32_BITS(a), f32_BITS(b))))
+SELECT(f64, f64_OF_BITS(u64_SELECT(is, f64_BITS(a), f64_BITS(b))))
+
 #define SIGN(a) (sizeof(a) == 4 ? (i32)f32_BITS((f32)(a)) < 0 : (i64)f64_BITS((f64)(a)) < 0)
 
 /*

@@ -63,6 +63,9 @@ typedef struct tally_host_shared {
     void (*pass)(void *to, const void *from, uint64_t bytes);
     /* Writes 1 for each byte that is not 0, and else 0. In reverse `heads` goes down. */
     void (*find_flags)(const uint8_t *heads, bool reverse, uint8_t *flags, uint32_t count);
+    /* Writes the mask (tally_host_masked) of n items. Those whose byte is 0 are masked. Returns the
+     * number of the others. */
+    uint32_t (*widen_mask)(const uint8_t *bytes, uint32_t n, uint32_t *mask);
     /* With segments each part has a counter: the number of its items since a segment began, and the
      * highest bit if one begins in it. Writes the counters of items with these flags. */
     void (*count_flags)(const uint8_t *flags, uint64_t *counters, uint32_t count);
@@ -75,6 +78,23 @@ typedef struct tally_host_shared {
     /* Writes those of `parts` where a segment begins in a part, else those that were combined. */
     void (*choose[2])(const uint64_t *counters, const void *combined, const void *parts, void *to, uint32_t count);
 } tally_host_shared;
+
+/* A chunk of each of some segments, with masks. Item i of segment s is items[k][s * pitch + i] of
+ * input k. Memory can be read up to a multiple of TALLY_HOST_GROUP items of each segment. */
+#define TALLY_HOST_GROUP 16
+#define TALLY_HOST_MASKED 7 /* most segments */
+typedef struct tally_host_masked {
+    const void *items[TALLY_MAX_INPUTS];
+    uint64_t index; /* of item 0 */
+    uint32_t segments, pitch;
+    /* Several segments have room side by side: the largest n, rounded up to a power of two that is
+     * TALLY_HOST_GROUP or more, is at most TALLY_LANES / segments. */
+    uint32_t n[TALLY_HOST_MASKED];
+    uint32_t has[TALLY_HOST_MASKED]; /* items that are not masked */
+    /* mask[s][i] is 0 if item i of segment s is masked, else all ones. It is 0 from n on, up to a
+     * multiple of TALLY_HOST_GROUP. */
+    const uint32_t *mask[TALLY_HOST_MASKED];
+} tally_host_masked;
 
 typedef struct tally_host_program {
     uint32_t inputs, item_bytes, acc_bytes, result_bytes;
@@ -91,10 +111,9 @@ typedef struct tally_host_program {
     /* Writes the result of n items, whose accumulator is acc; it may be unaligned. n = 0: the op's
      * result of no items. */
     void (*finish)(const void *acc, uint64_t n, const void *params, void *result);
-    /* As fold, for one chunk. With a mask it leaves out the items whose byte is 0, but for their
-     * places. Returns how many items it took. */
-    uint64_t (*fold_some)(const void *const *items, const uint8_t *mask, const void *params, uint64_t base, uint64_t n,
-                          void *acc);
+    /* As fold, for a chunk of each of some segments. accs[s] is that of segment s, which may be the
+     * accumulator of no items. */
+    void (*fold_masked)(const tally_host_masked *of, const void *params, void *accs);
     /* As fold, for a chunk, not empty, of each of `width` segments, TALLY_LANES or more: item j of
      * segment s is items[k][j * steps[k] + s] of input k. `group` is a power of two, the number of
      * lanes that are folded together. `scratch` is aligned to 64 and has block_bytes for each

@@ -1,101 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_steps: chunks of segments, as programs.h describes them. entry.h includes it.
+ * segment_steps: the same chunk of neighbouring segments, 128 or more, as programs.h describes it.
+ * entry.h includes it.
  *
- * fold_chunk takes a chunk that has a mask or few items. Lanes that have no item are left out, so a
- * short segment costs no more than its items. fold_chunks takes the same chunk of neighbouring
- * segments, 128 or more: its vectors are neighbours of one lane, and memory is read by rows. The
- * lanes are taken in groups of neighbours. A group's rows are neighbours too, and the accumulators
- * of a few groups stay in the cache.
+ * The vectors are neighbours of one lane, and memory is read by rows. The lanes are taken in groups
+ * of neighbours. A group's rows are neighbours too, and the accumulators of a few groups stay in
+ * the cache.
  */
-#define MASKED(mask, i) ((mask) && !(mask)[i])
-
-/* ---- a chunk with a mask, or of few items ---------------------------------------------------- */
-
-#ifdef TAKES_PIVOT
-/* The pivot of a chunk that has items. If one of those that it is made of is masked, it is that of
- * the first item which is not. */
-INLINE PIVOT some_pivot(SOURCE in, const u8 *mask, u32 count) {
-    const u32 halvings = pivot_halvings(count);
-    PIVOT row[LANES];
-    u32 first = 0, l = 0;
-    for (; l < LANES >> halvings && !MASKED(mask, l); l++) row[l] = pivot_load(items_at(in, l));
-    if (l < LANES >> halvings) {
-        while (MASKED(mask, first)) first++;
-        return pivot_value(pivot_load(items_at(in, first)), 7);
-    }
-    for (u32 s = LANES >> halvings >> 1; s; s /= 2)
-        for (l = 0; l < s; l++) row[l] = pivot_combine(row[l], row[l + s]);
-    return pivot_value(row[0], halvings);
-}
-#endif
-
-INLINE LANE some_lane(SOURCE in, const u8 *mask, CHUNK c) {
-    const u32 used = c.count < LANES ? c.count : LANES;
-    LANE lanes[LANES];
-    for (u32 l = 0; l < used; l++) lanes[l] = lane_identity();
-    for (u32 i = 0; i < c.count; i++)
-        if (!MASKED(mask, i)) lanes[i % LANES] = lane_step(lanes[i % LANES], items_at(in, i), c, i / LANES, i % LANES, in.p);
-    for (u32 s = LANES / 2; s; s /= 2)
-        for (u32 l = 0; l < s && l + s < used; l++) lanes[l] = lane_combine(lanes[l], lanes[l + s]);
-    return lanes[0];
-}
-
-static u64 fold_chunk(const void *const *items, const u8 *mask, const void *params, u64 base, u64 n, void *acc) {
-    const SOURCE in = source_at(items, params);
-    CHUNK c = {.index = base, .count = (u32)n};
-    LANE lane;
-    u32 has = mask ? 0 : (u32)n;
-    for (u32 i = 0; mask && i < n; i++) has += mask[i] != 0;
-    if (!has) {
-        *(ACC *)acc = IDENTITY;
-        return 0;
-    }
-#ifdef TAKES_PIVOT
-    c.pivot = some_pivot(in, mask, c.count);
-#endif
-#ifdef PIVOT_MAY_MISS
-    do {
-        lane = some_lane(in, mask, c);
-    } while (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(lane), 0)));
-#else
-    lane = some_lane(in, mask, c);
-#endif
-    c.count = has;
-    *(ACC *)acc = lane_value(lane, c);
-    LEAVE_VECTORS
-    return has;
-}
-
-/* ---- a chunk of neighbouring segments -------------------------------------------------------- */
-
-/* Programs for processors without AVX2 have no vectors (cmake/host.cmake), so nothing is gained by
- * neighbours. */
-#if defined(__x86_64__) && !defined(__AVX2__)
+/* Without vectors nothing is gained by neighbours. */
+#ifndef HAS_VECTORS
 #define BLOCK_STEPS .block_bytes = 0
 #else
 #define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS), .fold_block = OF_FIRST(fold_chunks), .finish_block = finish_accs
-
-/* Before a loop over segments, none of which changes what another one reads. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define SIDE_BY_SIDE _Pragma("GCC ivdep")
-#else
-#define SIDE_BY_SIDE
-#endif
-
-/* Each segment has a pivot of its own: `pivots` has LANES of them for each block. The macros are
- * empty where the op has none. */
-#ifdef TAKES_PIVOT
-#define WITH_PIVOTS , const PIVOT *restrict pivots
-#define AND_PIVOTS , pivots
-#define PIVOTS_OF(b) , &pivots[(b)*LANES]
-#define TAKE_PIVOT(s) c.pivot = pivots[s];
-#else
-#define WITH_PIVOTS
-#define AND_PIVOTS
-#define PIVOTS_OF(b)
-#define TAKE_PIVOT(s)
-#endif
 
 INLINE void clear_block(LANE_ARRAYS *lanes) {
     SIDE_BY_SIDE
@@ -190,15 +106,11 @@ INLINE u32 group_begin(u32 j, u32 group, u32 all) {
     return lane;
 }
 
-/* The places of later rows, and of later segments. */
+/* The places of later rows. */
 #define BY_ROWS(name) .name = in.name + steps[name##_INDEX] * rows,
 INLINE SOURCE rows_on(SOURCE in, const i64 *steps, i64 rows) {
     enum { x_INDEX, y_INDEX, z_INDEX, w_INDEX };
     return (SOURCE){EACH_INPUT(BY_ROWS).p = in.p};
-}
-#define BY_SEGMENTS(name) .name = in.name + segments,
-INLINE SOURCE segments_on(SOURCE in, u64 segments) {
-    return (SOURCE){EACH_INPUT(BY_SEGMENTS).p = in.p};
 }
 
 /* Finds `rows` rows, which are `apart` rows apart. */

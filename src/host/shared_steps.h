@@ -69,6 +69,27 @@ static void find_flags(const u8 *heads, bool reverse, u8 *flags, u32 count) {
     LEAVE_VECTORS
 }
 
+/* Returns how many of eight bytes are not 0. */
+INLINE u32 bytes_set(const u8 *bytes) {
+    const u64 low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    u64 word;
+    memcpy(&word, bytes, 8);
+    return (u32)__builtin_popcountll((((word & low) + low) | word) & ~low);
+}
+
+static u32 widen_mask(const u8 *bytes, u32 n, u32 *mask) {
+    u8 last[TALLY_HOST_GROUP] = {0};
+    u32 has = 0;
+    for (int i = 0; i < (int)n; i += TALLY_HOST_GROUP) {
+        const int left = (int)n - i;
+        const u8 *from = left < TALLY_HOST_GROUP ? memcpy(last, bytes + i, (size_t)left) : bytes + i;
+        for (int k = 0; k < TALLY_HOST_GROUP; k++) mask[i + k] = from[k] ? ~0U : 0;
+        for (int k = 0; k < TALLY_HOST_GROUP; k += 8) has += bytes_set(from + k);
+    }
+    LEAVE_VECTORS
+    return has;
+}
+
 static void count_flags(const u8 *flags, u64 *counters, u32 count) {
     for (size_t i = 0; i < count; i++) counters[i] = 1 | (u64)flags[i] << 63;
     LEAVE_VECTORS
@@ -116,6 +137,6 @@ STEPS_OF_FIELDS(u64, 8)
 #define SHARED                                                                                                                 \
     {                                                                                                                          \
         {split_1, split_2, split_4, split_8, split_16}, {join_1, join_2, join_4, join_8, join_16},                             \
-            {transpose_1, transpose_2, transpose_4, transpose_8}, pass, find_flags, count_flags, count_pairs, count_step,      \
-            {spread_4, spread_8}, {choose_4, choose_8},                                                                        \
+            {transpose_1, transpose_2, transpose_4, transpose_8}, pass, find_flags, widen_mask, count_flags, count_pairs,      \
+            count_step, {spread_4, spread_8}, {choose_4, choose_8},                                                            \
     }

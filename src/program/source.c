@@ -219,7 +219,7 @@ static void each_field(FILE *file, const tally_terms *terms, bool of_lanes, cons
 }
 
 /* Lanes as a structure of arrays, so that a CPU's compiler can keep them in vectors. lanes_get and
- * lanes_set read and write lane l. */
+ * lanes_set read and write lane l; lanes_set_if writes it where `is` has all bits. */
 static void write_lane_arrays(FILE *file, const tally_terms *terms) {
     fprintf(file, "typedef struct {\n");
     each_field(file, terms, true, "    # @[LANES];\n");
@@ -227,7 +227,9 @@ static void write_lane_arrays(FILE *file, const tally_terms *terms) {
     each_field(file, terms, true, "    a$ = lanes->@[l];\n");
     fprintf(file, "    return a;\n}\nINLINE void lanes_set(LANE_ARRAYS *lanes, int l, LANE a) {\n");
     each_field(file, terms, true, "    lanes->@[l] = a$;\n");
-    fprintf(file, "}\n");
+    fprintf(file, "}\n#ifdef HOST\nINLINE void lanes_set_if(LANE_ARRAYS *lanes, int l, u32 is, LANE a) {\n");
+    each_field(file, terms, true, "    lanes->@[l] = #_SELECT(is, a$, lanes->@[l]);\n");
+    fprintf(file, "}\n#endif\n");
 }
 
 /* accs_choose returns a or b by their fields, because the choice of a whole struct would become no
