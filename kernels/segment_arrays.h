@@ -6,10 +6,11 @@
  * tally_segments_fold combines these partials to results, or to partials of longer runs of chunks;
  * tally_segments_fold_each combines them to results only.
  * How: a unit is a chunk of a segment. Units are numbered so that neighbours are of neighbouring
- * segments. A unit is reduced by a team in tally_segments_teams, and by a thread in
- * tally_segments_threads. Both take any strides, masks and pivots. The other kernels take neither
- * masks nor pivots. They are for rows that are aligned quads (quad, quads, quad_chunks), for other
- * rows of up to four chunk rows (short, rows_2, rows_4), and for two reduced axes (planes).
+ * segments. A unit is reduced by a team in tally_segments_teams, or in tally_segments_single if it
+ * is a chunk row or less, and by a thread or several in tally_segments_threads. These take any
+ * strides, masks and pivots. The other kernels take neither masks nor pivots. They are for rows
+ * that are aligned quads (quad, quads, quad_chunks), for other rows of up to four chunk rows
+ * (short, rows_2, rows_4), and for two reduced axes (planes).
  * Needs: kernels/segment_teams.h and kernels/segment_quads.h before it; HAS_TEAMS, HAS_THREADS and
  * HAS_ROWS where the program has those kernels (TALLY_SEGMENT_PROGRAMS in src/segments/segments.h).
  * Why: memory speed needs many loads at once, and few instructions for each.
@@ -41,25 +42,37 @@
         }                                                                                                                      \
     }
 #ifdef HAS_TEAMS
-TEAMS_KERNEL(tally_segments_teams, BOUNDS, team_part(&segment, &shape, leaf + k, t, team, 0, meet))
+TEAMS_KERNEL(tally_segments_teams, BOUNDS, team_part(&segment, &shape, leaf + k, t, team, BY_STEPS, meet))
 #ifdef PLAIN
-TEAMS_KERNEL(tally_segments_planes, BOUNDS_OF(3), team_part(&segment, &shape, leaf + k, t, team, 1, meet))
+TEAMS_KERNEL(tally_segments_planes, BOUNDS_OF(3), team_part(&segment, &shape, leaf + k, t, team, BY_PLANES, meet))
 #endif
 #ifdef QUADS
 TEAMS_KERNEL(tally_segments_quad_chunks, BOUNDS_OF(QUAD_GROUPS), quads_part(&segment, &shape, leaf + k, t, meet))
 #endif
 #endif
 
+#if defined(HAS_ROWS) && !defined(PLAIN)
+/* The same of segments of up to a chunk row. */
+TEAMS_KERNEL(tally_segments_single, BOUNDS, team_part(&segment, &shape, leaf + k, t, team, BY_ROWS, meet))
+#endif
+
 #ifdef HAS_THREADS
 KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
     OPEN;
+#ifdef SHUFFLES
+    SHARED EXCHANGE meet;
+#endif
+    const SHARES by = shares_of(thread, split);
     const u64 units = count * leaves;
+    (void)t;
     KEEP_ROLLED
-    for (u64 u = GROUP_ID * GROUP + thread; u < units; u += GROUP_COUNT * GROUP) {
-        const u64 k = PART_OF(u, count), i = u - k * count;
+    for (u64 begin = GROUP_ID * by.each; begin < units; begin += GROUP_COUNT * by.each) {
+        const u64 u = begin + thread % by.each, own = u < units ? u : begin, k = PART_OF(own, count), i = own - k * count;
         const SEGMENT segment = SEGMENT_OF(first + i);
-        const PART p = thread_part(&segment, &shape, leaf + k, team);
-        STORE_PART(p, i, k)
+        const PART p = PART_OF_SHARES(&segment, &shape, leaf + k, team, by);
+        if (u < units && by.share == 0) {
+            STORE_PART(p, i, k)
+        }
     }
 }
 #endif

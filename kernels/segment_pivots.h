@@ -41,8 +41,9 @@ INLINE PIVOT own_pivot(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32
         const u32 l = t + j * team;
         own[j] = pivot_identity();
         if (l < items) {
+            const ITEMS v = segment_items(s, shape, c.index + l);
             if (segment_has(s, shape, c.index + l))
-                own[j] = pivot_load(segment_items(s, shape, c.index + l));
+                own[j] = pivot_load(v);
             else
                 *masked = 1;
         }

@@ -228,7 +228,7 @@ INLINE void reduce_chunks(const CALLED *call, u64 s) {
     PART level[MOST_LEVELS], all = part_identity();
 #pragma unroll 1
     for (u64 k = 0; k < chunks; k++) {
-        all = team_part(&segment, 0, k, call->lane, WIDTH, 0, 0);
+        all = team_part(&segment, 0, k, call->lane, WIDTH, BY_STEPS, 0);
         if (chunks > 1) push_part(level, k, all);
     }
     if (chunks > 1) all = counted_part(level, chunks);

@@ -7,9 +7,9 @@
  * How: a team of threads, 1 to 32 of a warp, shares a chunk. Thread t has the four lanes t + j *
  * team, j from 0 to 3, so a team of fewer than 32 is for at most 4 * team items. Each thread
  * combines its four lanes, and the team combines the threads' lanes by shuffles or in local memory.
- * A thread takes a chunk alone if neighbouring segments are neighbours in memory. It takes the
- * turns of a team's threads then, t in bit-reversed order, so that a counter of 5 levels combines
- * them as the halving does.
+ * A thread takes a chunk alone if neighbouring segments are neighbours in memory, or shares it with
+ * threads of its group if there are few segments. It takes the turns of a team's threads then, t in
+ * bit-reversed order, so that a counter of 5 levels combines them as the halving does.
  * Needs: kernels/segment_exchange.h and kernels/segment_pivots.h before it.
  * Why: neighbouring threads load neighbouring items in each layout, and the order depends on the
  * items alone.
@@ -22,7 +22,6 @@ typedef struct {
     u32 has;
 } LANES_PART;
 
-#ifndef WHERE
 /* The items of up to FLIGHT_ROWS rows that a thread loads at once: lane t + j * team of row r is
  * v[r * OWN + j]. `left` is the number of items from the first of these rows on, or 0 if the rows
  * are whole. */
@@ -42,11 +41,38 @@ INLINE void load_rows(ITEMS *v, SOURCE at, STEPS step, int rows, u32 t, u32 team
     }
 }
 
+/* The mask's bytes of these items: is[f] is that of v[f], and 0 where there is none. Masked items
+ * are loaded too, so that no load waits for another one. */
+#ifdef WHERE
+#define WITH_MASK , const u32 *is
+#define AND_MASK , is
+#define TAKES(f) is[f]
+#define OPEN_MASK                                                                                                              \
+    GLOBAL const u8 *mask = s->where + (i64)(c.index + t) * step.where;                                                        \
+    u32 is[FLIGHT_ROWS * OWN], has = 0;
+#define LOAD_MASK(left)                                                                                                        \
+    load_mask(is, mask, step.where, t, team, left);                                                                            \
+    mask += FLIGHT_ROWS * LANES * step.where;                                                                                  \
+    _Pragma("unroll") for (int f = 0; f < FLIGHT_ROWS * OWN; f++) has += is[f] != 0;
+#define MASK_HAS has
+INLINE void load_mask(u32 *is, GLOBAL const u8 *at, i64 step, u32 t, u32 team, u32 left) {
+#pragma unroll
+    for (int f = 0; f < FLIGHT_ROWS * OWN; f++) is[f] = IS_HERE(f) ? at[(f / OWN * LANES + f % OWN * team) * step] : 0;
+}
+#else
+#define WITH_MASK
+#define AND_MASK
+#define TAKES(f) IS_HERE(f)
+#define OPEN_MASK
+#define LOAD_MASK(left)
+#define MASK_HAS 0
+#endif
+
 /* Adds the items that load_rows loaded to the thread's lanes. Their first row is `row`. */
-INLINE void step_rows(LANE *own, const ITEMS *v, CHUNK c, u32 row, int rows, u32 t, u32 team, u32 left, PARAMS p) {
+INLINE void step_rows(LANE *own, const ITEMS *v, CHUNK c, u32 row, int rows, u32 t, u32 team, u32 left, PARAMS p WITH_MASK) {
 #pragma unroll
     for (int f = 0; f < rows * OWN; f++)
-        if (IS_HERE(f)) own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * team, p);
+        if (TAKES(f)) own[f % OWN] = lane_step(own[f % OWN], v[f], c, row + f / OWN, t + f % OWN * team, p);
 }
 
 /* Sets items that may not be loaded. Without it ptxas keeps their registers in all of a kernel by
@@ -57,25 +83,30 @@ INLINE void step_rows(LANE *own, const ITEMS *v, CHUNK c, u32 row, int rows, u32
 #define NO_ITEMS(v)
 #endif
 
-/* Adds up thread t's lanes, for a segment with one step from item to item. */
-INLINE void walk_lanes(LANE *own, const SEGMENT *s, STEPS step, CHUNK c, u32 t, u32 team) {
+/* Adds up thread t's lanes, for a segment with one step from item to item. With a mask it returns
+ * the number of their items. */
+INLINE u32 walk_lanes(LANE *own, const SEGMENT *s, STEPS step, CHUNK c, u32 t, u32 team) {
     SOURCE at = source_on(s->in, (i64)(c.index + t), step);
     ITEMS v[FLIGHT_ROWS * OWN];
     const ITEMS none = {0};
     u32 row = 0;
+    OPEN_MASK
     KEEP_ROLLED
     for (; (row + FLIGHT_ROWS) * LANES <= c.count; row += FLIGHT_ROWS) {
         load_rows(v, at, step, FLIGHT_ROWS, t, team, 0);
-        step_rows(own, v, c, row, FLIGHT_ROWS, t, team, 0, at.p);
+        LOAD_MASK(0)
+        step_rows(own, v, c, row, FLIGHT_ROWS, t, team, 0, at.p AND_MASK);
         at = source_on(at, FLIGHT_ROWS * LANES, step);
     }
-    if (row * LANES >= c.count) return;
+    if (row * LANES >= c.count) return MASK_HAS;
     NO_ITEMS(v)
     load_rows(v, at, step, FLIGHT_ROWS, t, team, c.count - row * LANES);
-    step_rows(own, v, c, row, FLIGHT_ROWS, t, team, c.count - row * LANES, at.p);
+    LOAD_MASK(c.count - row * LANES)
+    step_rows(own, v, c, row, FLIGHT_ROWS, t, team, c.count - row * LANES, at.p AND_MASK);
+    return MASK_HAS;
 }
 
-#if defined(SHUFFLES) && !defined(OFFSET)
+#if defined(SHUFFLES) && !defined(OFFSET) && !defined(WHERE)
 #define PLANES 1 /* POCL takes minutes to compile what follows */
 /* Loads the lanes of FLIGHT_ROWS rows at once and adds them up. A lane counts if IN is true. */
 #define ADD_PLANES(IN)                                                                                                         \
@@ -120,7 +151,6 @@ INLINE void walk_planes(LANE *own, const SEGMENT *s, const SHAPE *shape, CHUNK c
         ADD_PLANES(row * LANES + (f) / OWN * LANES + t + (f) % OWN * team < c.count)
 }
 #endif
-#endif
 
 /* Adds up thread t's lanes, item by item; returns how many there are. */
 INLINE u32 find_lanes(LANE *own, const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team) {
@@ -132,9 +162,11 @@ INLINE u32 find_lanes(LANE *own, const SEGMENT *s, const SHAPE *shape, CHUNK c, 
 #pragma unroll
         for (int j = 0; j < OWN; j++) {
             const u32 i = row * LANES + t + j * team;
-            is[j] = i < c.count;
-            if (is[j]) is[j] = segment_has(s, shape, c.index + i);
-            if (is[j]) v[j] = segment_items(s, shape, c.index + i);
+            is[j] = 0;
+            if (i < c.count) {
+                v[j] = segment_items(s, shape, c.index + i);
+                is[j] = segment_has(s, shape, c.index + i);
+            }
         }
 #pragma unroll
         for (int j = 0; j < OWN; j++)
@@ -151,24 +183,34 @@ INLINE LANE four_lanes(const LANE *own) {
     return lane_combine(lane_combine(own[0], own[2]), lane_combine(own[1], own[3]));
 }
 
-/* Combines the four lanes of thread t. `has` is for callers with a mask only. `planes`: two axes
- * are reduced. */
-INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, int planes) {
+/* How a thread finds its items: several chunk rows at once, where one step leads from item to item
+ * (BY_STEPS); likewise along two axes (BY_PLANES); or one row at a time (BY_ROWS), which takes
+ * fewer registers. The sum of 2^21 masked rows of 32 f32 takes an H200 248 us by rows, and 396 in a
+ * kernel that also has the steps. */
+#define BY_STEPS 0
+#define BY_PLANES 1
+#define BY_ROWS 2
+#ifdef WHERE
+#define OF_SHORT BY_ROWS
+#else
+#define OF_SHORT BY_STEPS
+#endif
+
+/* Combines the four lanes of thread t. `has` is for callers with a mask only. */
+INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, int how) {
     LANES_PART part;
     LANE own[OWN];
 #pragma unroll
     for (int j = 0; j < OWN; j++) own[j] = lane_identity();
     part.has = 0;
-#ifndef WHERE
 #ifdef PLANES
-    if (planes)
+    if (how == BY_PLANES)
         walk_planes(own, s, shape, c, t, team);
     else
 #endif
-        if (ONE_STEP(shape))
-        walk_lanes(own, s, item_step(shape), c, t, team);
+        if (how == BY_STEPS && ONE_STEP(shape))
+        part.has = walk_lanes(own, s, item_step(shape), c, t, team);
     else
-#endif
         part.has = find_lanes(own, s, shape, c, t, team);
     part.lane = four_lanes(own);
     return part;
@@ -184,17 +226,17 @@ INLINE CHUNK chunk_of(const SEGMENT *s, u64 chunk) {
 /* ---- a chunk by a team ----------------------------------------------------------------------- */
 
 /* Returns, in thread 0 of the team, the part of a chunk. All threads of the group take part. */
-INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, int planes, LOCAL EXCHANGE *meet) {
+INLINE PART team_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 t, u32 team, int how, LOCAL EXCHANGE *meet) {
     CHUNK c = chunk_of(s, chunk);
 #ifdef TAKES_PIVOT
     c.pivot = team_pivot(s, shape, c, t, team, meet);
 #endif
-    LANES_PART own = own_lane(s, shape, c, t, team, planes);
+    LANES_PART own = own_lane(s, shape, c, t, team, how);
 #ifdef PIVOT_MAY_MISS
     /* Threads take their lanes again if the pivot misses. The second pivot never misses. */
     PIVOT pivot = pivot_of_lane(own.lane);
     ACROSS_TEAM(PIVOT, pivot, pivot_xor, pivot_combine)
-    if (pivot_changes(&c.pivot, pivot_value(pivot, 0))) own = own_lane(s, shape, c, t, team, planes);
+    if (pivot_changes(&c.pivot, pivot_value(pivot, 0))) own = own_lane(s, shape, c, t, team, how);
 #endif
     ACROSS_TEAM(LANE, own.lane, lane_down, lane_combine)
 #ifdef WHERE
@@ -247,15 +289,32 @@ INLINE void rows_across(LANE *lanes, int count, u32 team, LOCAL EXCHANGE *meet) 
 }
 #endif
 
-/* ---- a chunk by a thread --------------------------------------------------------------------- */
+/* ---- a chunk by threads that share it -------------------------------------------------------- */
 
-INLINE LANES_PART thread_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 team) {
+/* Threads that share a chunk: `split` of them, `each` threads apart. Share s has the lanes that are
+ * s modulo `split`. Only devices with shuffles split chunks here, because POCL 3.1 miscompiles two
+ * exchanges in a row. */
+typedef struct {
+    u32 thread, share, split, each;
+} SHARES;
+
+INLINE SHARES shares_of(u32 thread, u32 split) {
+    SHARES shares;
+    shares.thread = thread;
+    shares.split = split;
+    shares.each = GROUP / split;
+    shares.share = thread / shares.each;
+    return shares;
+}
+
+/* Combines the lanes of a share. */
+INLINE LANES_PART share_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 team, SHARES by, int how) {
     LANE level[TURN_LEVELS];
     LANES_PART all;
     u32 has = 0;
     KEEP_ROLLED
-    for (u32 k = 0; k < team; k++) {
-        all = own_lane(s, shape, c, turn_of(k, team), team, 0);
+    for (u32 k = 0; k < team / by.split; k++) {
+        all = own_lane(s, shape, c, by.share + by.split * turn_of(k, team / by.split), team, how);
         has += all.has;
         COUNTER_PUSH(TURN_LEVELS, level, k, all.lane, lane_combine)
     }
@@ -263,14 +322,16 @@ INLINE LANES_PART thread_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32
     return all;
 }
 
-INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 team) {
+/* Returns the part of a chunk that a thread takes alone. */
+INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 team, int how) {
+    const SHARES alone = shares_of(0, 1);
     CHUNK c = chunk_of(s, chunk);
 #ifdef TAKES_PIVOT
     c.pivot = thread_pivot(s, shape, c, team);
 #endif
-    LANES_PART all = thread_lane(s, shape, c, team);
+    LANES_PART all = share_lane(s, shape, c, team, alone, how);
 #ifdef PIVOT_MAY_MISS
-    if (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(all.lane), 0))) all = thread_lane(s, shape, c, team);
+    if (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(all.lane), 0))) all = share_lane(s, shape, c, team, alone, how);
 #endif
 #ifdef WHERE
     return part_of_lane(all.lane, c, all.has);
@@ -278,6 +339,60 @@ INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 tea
     return part_of_lane(all.lane, c, c.count);
 #endif
 }
+
+#ifdef SHUFFLES
+/* Combines the lanes of all shares, for each of them. */
+#define HALVE_SHARES(s)                                                                                                        \
+    BARRIER                                                                                                                    \
+    if (by.split > (s) && by.share < (s))                                                                                      \
+        meet->lane[by.thread] = lane_combine(meet->lane[by.thread], meet->lane[by.thread + (s)*by.each]);
+INLINE LANE across_shares(LANE a, SHARES by, LOCAL EXCHANGE *meet) {
+    BARRIER
+    meet->lane[by.thread] = a;
+    HALVE_SHARES(16)
+    HALVE_SHARES(8)
+    HALVE_SHARES(4)
+    HALVE_SHARES(2)
+    HALVE_SHARES(1)
+    BARRIER
+    return meet->lane[by.thread % by.each];
+}
+
+INLINE u32 sum_of_shares(u32 has, SHARES by, LOCAL EXCHANGE *meet) {
+    u32 sum = 0;
+    BARRIER
+    meet->word[by.thread] = has;
+    BARRIER
+    for (u32 k = 0; k < by.split; k++) sum += meet->word[by.thread % by.each + k * by.each];
+    return sum;
+}
+
+/* Returns the part of a chunk, in each of its threads. All threads of the group take part. */
+INLINE PART shared_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 team, SHARES by, LOCAL EXCHANGE *meet) {
+    CHUNK c = chunk_of(s, chunk);
+#ifdef TAKES_PIVOT
+    c.pivot = thread_pivot(s, shape, c, team);
+#endif
+    LANES_PART all = share_lane(s, shape, c, team, by, BY_STEPS);
+    if (by.split > 1) all.lane = across_shares(all.lane, by, meet);
+#ifdef PIVOT_MAY_MISS
+    LANES_PART again = all;
+    const u32 misses = pivot_changes(&c.pivot, pivot_value(pivot_of_lane(all.lane), 0));
+    if (misses) again = share_lane(s, shape, c, team, by, BY_STEPS);
+    if (by.split > 1) again.lane = across_shares(again.lane, by, meet);
+    if (misses) all = again;
+#endif
+#ifdef WHERE
+    if (by.split > 1) all.has = sum_of_shares(all.has, by, meet);
+    return part_of_lane(all.lane, c, all.has);
+#else
+    return part_of_lane(all.lane, c, c.count);
+#endif
+}
+#define PART_OF_SHARES(s, shape, chunk, team, by) shared_part(s, shape, chunk, team, by, &meet)
+#else
+#define PART_OF_SHARES(s, shape, chunk, team, by) thread_part(s, shape, chunk, team, BY_STEPS)
+#endif
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 

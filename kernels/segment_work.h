@@ -60,7 +60,7 @@ INLINE PART counted_part(const PART *level, u64 chunks) {
 INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
     PART level[MOST_LEVELS];
     const u64 chunks = CHUNKS_OF(s->n);
-    for (u64 k = 0; k < chunks; k++) push_part(level, k, thread_part(s, shape, k, WIDTH));
+    for (u64 k = 0; k < chunks; k++) push_part(level, k, thread_part(s, shape, k, WIDTH, OF_SHORT));
     return counted_part(level, chunks);
 }
 #endif
@@ -209,7 +209,7 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
                 const u64 s = begin + (is ? group.members[first_member + i] : 0);
                 SEGMENT segment = SEGMENT_OF(s);
                 if (!is) segment.n = 0;
-                const PART p = team_part(&segment, &shape, 0, own, size, 0, meet);
+                const PART p = team_part(&segment, &shape, 0, own, size, OF_SHORT, meet);
                 if (is && own == 0) put_part(p, segment.n, out, segment.out, initial, params);
             }
         }
@@ -245,7 +245,7 @@ KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {
         const u32 is = s != NO_SEGMENT;
         SEGMENT segment = SEGMENT_OF(is ? s : 0);
         if (!is) segment.n = 0;
-        const PART p = team_part(&segment, &shape, is ? work[CHUNKS + 2 * k + 1] : 0, t, WIDTH, 0, meet);
+        const PART p = team_part(&segment, &shape, is ? work[CHUNKS + 2 * k + 1] : 0, t, WIDTH, BY_STEPS, meet);
         if (is && t == 0) part_store(p, partials, counts, k);
     }
 }

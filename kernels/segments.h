@@ -103,7 +103,8 @@ INLINE STEPS item_step(const SHAPE *shape) {
     STEPS step;
 #define STEP_OF_ONE(name) step.in[name##_NUMBER] = 1;
     EACH_INPUT(STEP_OF_ONE)
-    step.where = step.out = 0;
+    step.where = 1;
+    step.out = 0;
     return step;
 }
 
@@ -142,7 +143,8 @@ INLINE STEPS item_step(const SHAPE *shape) {
     STEPS step;
 #define STEP_ALONG(name) step.in[name##_NUMBER] = shape->axis[0].in[name##_NUMBER];
     EACH_INPUT(STEP_ALONG)
-    step.where = step.out = 0;
+    step.where = shape->axis[0].where;
+    step.out = 0;
     return step;
 }
 

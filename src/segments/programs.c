@@ -165,7 +165,8 @@ static unsigned when_by_ops(const tally_segments_plan *plan) {
     const uint64_t flight = tally_segments_flight(terms);
     unsigned when = TALLY_SEGMENT_BY_AXES;
     if (plan->by != TALLY_BY_AXES) return TALLY_SEGMENT_BY_RUNS;
-    if (!tally_segments_are_plain(plan) || !plan->variant->has_teams) return when;
+    if (!plan->variant->has_teams) return when;
+    if (!tally_segments_are_plain(plan)) return when | TALLY_SEGMENT_NOT_PLAIN;
     when |= TALLY_SEGMENT_PLAIN;
     if (flight >= 2) when |= TALLY_SEGMENT_ROWS_2;
     if (flight >= 4) when |= TALLY_SEGMENT_ROWS_4;

@@ -100,7 +100,8 @@ enum {
     TALLY_SEGMENT_FLAT = 256,      /* warps shuffle; one input */
     TALLY_SEGMENT_LONG = 512,      /* few long rows */
     TALLY_SEGMENT_CHECK = 1024,    /* of offsets */
-    TALLY_SEGMENT_KEYS = 2048
+    TALLY_SEGMENT_KEYS = 2048,
+    TALLY_SEGMENT_NOT_PLAIN = 4096 /* by axes, in teams, with a mask or pivots */
 };
 
 /* X(member, entry point, program, when): the kernels of plans. */
@@ -109,6 +110,7 @@ enum {
     X(threads, "tally_segments_threads", THREADS, TALLY_SEGMENT_BY_AXES)                                                       \
     X(fold, "tally_segments_fold", THREADS, TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_BY_RUNS)                                     \
     X(fold_each, "tally_segments_fold_each", THREADS, TALLY_SEGMENT_BY_AXES)                                                   \
+    X(single, "tally_segments_single", ROWS, TALLY_SEGMENT_NOT_PLAIN)                                                          \
     X(few, "tally_segments_short", ROWS, TALLY_SEGMENT_PLAIN)                                                                  \
     X(columns, "tally_segments_columns", COLUMNS, TALLY_SEGMENT_PLAIN)                                                         \
     X(planes, "tally_segments_planes", TEAMS, TALLY_SEGMENT_PLAIN)                                                             \

@@ -21,7 +21,7 @@ static bool is_across(const tally_array_shape *shape) {
 #define MOST_BLOCK 8192
 #define LEAST_BLOCK 32
 #define SHORT_ITEMS 64
-/* Fewest chunks for each compute unit at which a thread takes a chunk of its own. */
+/* Fewest threads for each compute unit at which threads take chunks alone, or share them. */
 #define LEAST_UNIT_THREADS 256
 
 bool tally_are_rows(const tally_array_shape *shape, uint32_t inputs) {
@@ -101,6 +101,16 @@ static tally_way choose_columns(const tally_segments_plan *plan, const tally_arr
     }
     while (split < team && 2 * wide * split <= group && (wide < TALLY_WARP || threads * split < enough)) split *= 2;
     return (tally_way){plan->columns, team, wide, split, (uint64_t)group / split * columns};
+}
+
+/* Returns the threads that share a chunk of segments side by side, where there is no kernel of
+ * columns (PART_OF_SHARES of kernels/segment_teams.h). A group has a warp of segments or more. */
+static uint32_t threads_of_chunk(const tally_segments_plan *plan, uint64_t units, uint32_t team) {
+    const uint64_t enough = (uint64_t)BUSY_THREADS * plan->base.context->info.compute_units;
+    uint32_t split = 1;
+    if (tally_lacking_feature(plan->base.context, 1u << TALLY_FEATURE_PTX) != TALLY_FEATURE_END) return 1;
+    while (split < team && 2 * split * TALLY_WARP <= plan->group_threads && units * split < enough) split *= 2;
+    return split;
 }
 
 /* Fewest chunks of all columns for each compute unit at which a group takes one. */
@@ -202,8 +212,9 @@ tally_way tally_segments_way(const tally_segments_plan *plan, const tally_segmen
     if (!plan->variant->has_teams) return choose_cpu_way(plan, shape, leaves);
     const uint32_t team = team_of(shape->n), group = plan->group_threads;
     const uint64_t units = shape->count * leaves;
+    const uint32_t split = threads_of_chunk(plan, units, team);
     const bool threads = is_across(shape) && fastest >= TALLY_WARP / 4 &&
-                         (units >= (uint64_t)LEAST_UNIT_THREADS * plan->base.context->info.compute_units || team == 1);
+                         (units * split >= (uint64_t)LEAST_UNIT_THREADS * plan->base.context->info.compute_units || team == 1);
     const bool planes = plan->planes && shape->reduced == 2 && shape->axis[1].extent < MOST_PLANE;
     const uint64_t few = is_across(shape) ? FEW_ROWS : TALLY_LANES;
     const bool quads = plan->quad && are_quads(plan, call, shape);
@@ -218,7 +229,9 @@ tally_way tally_segments_way(const tally_segments_plan *plan, const tally_segmen
         if (!are_flat(plan, shape, leaves)) return choose_columns(plan, shape, team, leaves);
         return (tally_way){plan->flat, team, (uint32_t)fastest, 1, fastest};
     }
-    if (threads) return (tally_way){plan->threads, team, 1, 1, group};
+    if (threads) return (tally_way){plan->threads, team, 1, split, group / split};
     if (quads && team == TALLY_WARP) return (tally_way){plan->quad_chunks, team, 1, 1, group / team};
+    if (plan->single && shape->reduced == 1 && shape->n <= TALLY_LANES)
+        return (tally_way){plan->single, team, 1, 1, group / team};
     return (tally_way){planes ? plan->planes : plan->teams, team, 1, 1, group / team};
 }

@@ -94,10 +94,11 @@ static void test_cell(void **state) {
     if (tally_cuda_compile(source, c->arch, "--ptxas-options=-v", &image)) fail_msg("%s: %s", c->name, tally_last_error());
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(by_axes); k++)
         check_kernel(c, &terms, image.log, form.offset_bytes ? by_offsets[k] : by_axes[k]);
-    for (size_t k = 0; k < TALLY_ARRAY_LENGTH(plain) && !form.offset_bytes && !form.has_where; k++)
-        if (!terms.list[0].lane.pivot.load) check_kernel(c, &terms, image.log, plain[k]);
-    if (stages(c) && !form.offset_bytes && !form.has_where && !terms.list[0].lane.pivot.load && terms.inputs == 1 &&
-        tally_dtype_bytes(c->in) <= 4)
+    const bool is_plain = !form.has_where && !terms.list[0].lane.pivot.load;
+    for (size_t k = 0; k < TALLY_ARRAY_LENGTH(plain) && !form.offset_bytes && is_plain; k++)
+        check_kernel(c, &terms, image.log, plain[k]);
+    if (!form.offset_bytes && !is_plain) check_kernel(c, &terms, image.log, "tally_segments_single");
+    if (stages(c) && !form.offset_bytes && is_plain && terms.inputs == 1 && tally_dtype_bytes(c->in) <= 4)
         check_kernel(c, &terms, image.log, "tally_segments_dense");
     tally_cuda_image_free(&image);
     free(source);
@@ -117,7 +118,7 @@ static const struct {
 #define OF_PLAIN                                                                                                               \
     (TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_PLAIN | TALLY_SEGMENT_ROWS_2 | TALLY_SEGMENT_ROWS_4 | TALLY_SEGMENT_SHUFFLES |      \
      TALLY_SEGMENT_SHUFFLES_2 | TALLY_SEGMENT_TILES | TALLY_SEGMENT_FLAT | TALLY_SEGMENT_LONG)
-#define OF_MASKED TALLY_SEGMENT_BY_AXES
+#define OF_MASKED (TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_NOT_PLAIN)
 
 static void compile_program(const tally_segment_form *form, unsigned program, unsigned when) {
     const tally_terms_desc desc = {.in = TALLY_F32, .single = {.op = TALLY_SUM}};
