@@ -52,7 +52,7 @@ TEAMS_KERNEL(tally_segments_quad_chunks, BOUNDS_OF(QUAD_GROUPS), quads_part(&seg
 #endif
 
 #if defined(HAS_ROWS) && !defined(PLAIN)
-/* The same of segments of up to a chunk row. */
+/* Segments of up to a chunk row. */
 TEAMS_KERNEL(tally_segments_single, BOUNDS, team_part(&segment, &shape, leaf + k, t, team, BY_ROWS, meet))
 #endif
 
@@ -60,7 +60,10 @@ TEAMS_KERNEL(tally_segments_single, BOUNDS, team_part(&segment, &shape, leaf + k
 KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
     OPEN;
 #ifdef SHUFFLES
-    SHARED EXCHANGE meet;
+    SHARED EXCHANGE exchange;
+    LOCAL EXCHANGE *meet = &exchange;
+#else
+    LOCAL EXCHANGE *meet = 0;
 #endif
     const SHARES by = shares_of(thread, split);
     const u64 units = count * leaves;
@@ -69,7 +72,7 @@ KERNEL BOUNDS void tally_segments_threads(CALL_ARGS) {
     for (u64 begin = GROUP_ID * by.each; begin < units; begin += GROUP_COUNT * by.each) {
         const u64 u = begin + thread % by.each, own = u < units ? u : begin, k = PART_OF(own, count), i = own - k * count;
         const SEGMENT segment = SEGMENT_OF(first + i);
-        const PART p = PART_OF_SHARES(&segment, &shape, leaf + k, team, by);
+        const PART p = shared_part(&segment, &shape, leaf + k, team, by, BY_STEPS, meet);
         if (u < units && by.share == 0) {
             STORE_PART(p, i, k)
         }

@@ -186,15 +186,10 @@ INLINE LANE four_lanes(const LANE *own) {
 /* How a thread finds its items: several chunk rows at once, where one step leads from item to item
  * (BY_STEPS); likewise along two axes (BY_PLANES); or one row at a time (BY_ROWS), which takes
  * fewer registers. The sum of 2^21 masked rows of 32 f32 takes an H200 248 us by rows, and 396 in a
- * kernel that also has the steps. */
+ * kernel that also has the steps (December 2026). */
 #define BY_STEPS 0
 #define BY_PLANES 1
 #define BY_ROWS 2
-#ifdef WHERE
-#define OF_SHORT BY_ROWS
-#else
-#define OF_SHORT BY_STEPS
-#endif
 
 /* Combines the four lanes of thread t. `has` is for callers with a mask only. */
 INLINE LANES_PART own_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 t, u32 team, int how) {
@@ -322,24 +317,6 @@ INLINE LANES_PART share_lane(const SEGMENT *s, const SHAPE *shape, CHUNK c, u32 
     return all;
 }
 
-/* Returns the part of a chunk that a thread takes alone. */
-INLINE PART thread_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 team, int how) {
-    const SHARES alone = shares_of(0, 1);
-    CHUNK c = chunk_of(s, chunk);
-#ifdef TAKES_PIVOT
-    c.pivot = thread_pivot(s, shape, c, team);
-#endif
-    LANES_PART all = share_lane(s, shape, c, team, alone, how);
-#ifdef PIVOT_MAY_MISS
-    if (pivot_changes(&c.pivot, pivot_value(pivot_of_lane(all.lane), 0))) all = share_lane(s, shape, c, team, alone, how);
-#endif
-#ifdef WHERE
-    return part_of_lane(all.lane, c, all.has);
-#else
-    return part_of_lane(all.lane, c, c.count);
-#endif
-}
-
 #ifdef SHUFFLES
 /* Combines the lanes of all shares, for each of them. */
 #define HALVE_SHARES(s)                                                                                                        \
@@ -367,32 +344,36 @@ INLINE u32 sum_of_shares(u32 has, SHARES by, LOCAL EXCHANGE *meet) {
     return sum;
 }
 
-/* Returns the part of a chunk, in each of its threads. All threads of the group take part. */
-INLINE PART shared_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 team, SHARES by, LOCAL EXCHANGE *meet) {
+#define ACROSS_SHARES(all)                                                                                                     \
+    if (by.split > 1) all.lane = across_shares(all.lane, by, meet);
+#define SUM_OF_SHARES(has) (by.split > 1 ? sum_of_shares(has, by, meet) : (has))
+#else
+#define ACROSS_SHARES(all)
+#define SUM_OF_SHARES(has) (has)
+#endif
+
+/* Returns the part of a chunk, in each of its threads. If they are several, all threads of the
+ * group take part. */
+INLINE PART shared_part(const SEGMENT *s, const SHAPE *shape, u64 chunk, u32 team, SHARES by, int how, LOCAL EXCHANGE *meet) {
     CHUNK c = chunk_of(s, chunk);
 #ifdef TAKES_PIVOT
     c.pivot = thread_pivot(s, shape, c, team);
 #endif
-    LANES_PART all = share_lane(s, shape, c, team, by, BY_STEPS);
-    if (by.split > 1) all.lane = across_shares(all.lane, by, meet);
+    LANES_PART all = share_lane(s, shape, c, team, by, how);
+    ACROSS_SHARES(all)
 #ifdef PIVOT_MAY_MISS
     LANES_PART again = all;
     const u32 misses = pivot_changes(&c.pivot, pivot_value(pivot_of_lane(all.lane), 0));
-    if (misses) again = share_lane(s, shape, c, team, by, BY_STEPS);
-    if (by.split > 1) again.lane = across_shares(again.lane, by, meet);
+    if (misses) again = share_lane(s, shape, c, team, by, how);
+    ACROSS_SHARES(again)
     if (misses) all = again;
 #endif
 #ifdef WHERE
-    if (by.split > 1) all.has = sum_of_shares(all.has, by, meet);
-    return part_of_lane(all.lane, c, all.has);
+    return part_of_lane(all.lane, c, SUM_OF_SHARES(all.has));
 #else
     return part_of_lane(all.lane, c, c.count);
 #endif
 }
-#define PART_OF_SHARES(s, shape, chunk, team, by) shared_part(s, shape, chunk, team, by, &meet)
-#else
-#define PART_OF_SHARES(s, shape, chunk, team, by) thread_part(s, shape, chunk, team, BY_STEPS)
-#endif
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 

@@ -54,13 +54,20 @@ INLINE PART counted_part(const PART *level, u64 chunks) {
     return all;
 }
 
+/* How tally_segments_teams finds items: most segments are short. */
+#ifdef WHERE
+#define OF_TEAMS BY_ROWS
+#else
+#define OF_TEAMS BY_STEPS
+#endif
+
 #ifndef STAGES
 /* Reduces a long segment by one thread. Only segments that overlap much need it: the work list has
  * no room for them. */
 INLINE PART lone_part(const SEGMENT *s, const SHAPE *shape) {
     PART level[MOST_LEVELS];
     const u64 chunks = CHUNKS_OF(s->n);
-    for (u64 k = 0; k < chunks; k++) push_part(level, k, thread_part(s, shape, k, WIDTH, OF_SHORT));
+    for (u64 k = 0; k < chunks; k++) push_part(level, k, shared_part(s, shape, k, WIDTH, shares_of(0, 1), OF_TEAMS, 0));
     return counted_part(level, chunks);
 }
 #endif
@@ -209,7 +216,7 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
                 const u64 s = begin + (is ? group.members[first_member + i] : 0);
                 SEGMENT segment = SEGMENT_OF(s);
                 if (!is) segment.n = 0;
-                const PART p = team_part(&segment, &shape, 0, own, size, OF_SHORT, meet);
+                const PART p = team_part(&segment, &shape, 0, own, size, OF_TEAMS, meet);
                 if (is && own == 0) put_part(p, segment.n, out, segment.out, initial, params);
             }
         }

@@ -7,7 +7,8 @@
  * - alone: segments that are folded one after another. A chunk is copied if its items are no
  *   neighbours in memory.
  * - columns: as many segments as the scratch has room for. Rows of memory are read in order and
- *   transposed, and each segment is folded as if it were alone.
+ *   transposed, and each segment is folded as if it were alone. With a mask short segments are
+ *   copied too, and several are folded together.
  * - direct: 128 segments or more that are neighbours in memory, lane by lane (fold_block).
  * - transposed: short segments, some at a time, for fold_block.
  */
@@ -140,6 +141,13 @@ static void fold_masked(const axes_job *axes, const axes_unit *unit, uint64_t be
     }
 }
 
+static void fold_column(const axes_job *axes, const axes_unit *unit, uint64_t i) {
+    const segments_job *job = axes->job;
+    const unsigned char *items[TALLY_MAX_INPUTS];
+    for (uint32_t k = 0; k < job->inputs; k++) items[k] = unit->scratch.items[k] + i * axes->pitch * job->item_bytes;
+    fold_segment(job, unit, i, items, NULL);
+}
+
 static void fold_columns(const axes_job *axes, axes_unit unit) {
     const segments_job *job = axes->job;
     const uint64_t pitch = axes->pitch, end = unit.s + unit.count;
@@ -150,12 +158,10 @@ static void fold_columns(const axes_job *axes, axes_unit unit) {
             tally_host_gather(&job->walk[k], unit.first.in[k], unit.index, unit.n, unit.count, unit.scratch.items[k], pitch, 1);
         if (job->where)
             tally_host_gather(&job->where_walk, unit.first.where, unit.index, unit.n, unit.count, unit.scratch.where, pitch, 1);
-        for (uint64_t i = 0; i < unit.count && job->where; i += most_at_once(unit.n)) fold_masked(axes, &unit, i);
-        for (uint64_t i = 0; i < unit.count && !job->where; i++) {
-            const unsigned char *items[TALLY_MAX_INPUTS];
-            for (uint32_t k = 0; k < job->inputs; k++) items[k] = unit.scratch.items[k] + i * pitch * job->item_bytes;
-            fold_segment(job, &unit, i, items, NULL);
-        }
+        if (job->where)
+            for (uint64_t i = 0; i < unit.count; i += most_at_once(unit.n)) fold_masked(axes, &unit, i);
+        else
+            for (uint64_t i = 0; i < unit.count; i++) fold_column(axes, &unit, i);
     }
 }
 

@@ -9,7 +9,7 @@
  * 144 and 39, 39, 39. Masked rows of 1,000 took 1.26 ns an item by sum and 6.2 by argmax when each
  * item had a branch, and take 0.45 and 0.76.
  */
-/* Programs for x86-64 processors without AVX2 have none (cmake/host.cmake). */
+/* Programs for x86-64 processors without AVX2 have no vectors (cmake/host.cmake). */
 #if !defined(__x86_64__) || defined(__AVX2__)
 #define HAS_VECTORS 1
 #endif
@@ -21,17 +21,14 @@
 #define SIDE_BY_SIDE
 #endif
 
-/* Each segment has a pivot of its own: `pivots` has LANES of them for each block. The macros are
- * empty where the op has none. */
+/* Each segment has a pivot of its own. The macros are empty where the op has none. */
 #ifdef TAKES_PIVOT
 #define WITH_PIVOTS , const PIVOT *restrict pivots
 #define AND_PIVOTS , pivots
-#define PIVOTS_OF(b) , &pivots[(b)*LANES]
 #define TAKE_PIVOT(s) c.pivot = pivots[s];
 #else
 #define WITH_PIVOTS
 #define AND_PIVOTS
-#define PIVOTS_OF(b)
 #define TAKE_PIVOT(s)
 #endif
 
@@ -71,7 +68,8 @@ INLINE PIVOT masked_pivot(SOURCE in, const u32 *mask, u32 count) {
 INLINE WHOLE_STEP void masked_lanes(const tally_host_masked *of, SOURCE in, CHUNK c, int width,
                                     LANE_ARRAYS *lanes WITH_PIVOTS) {
     const int used = width * (int)of->segments;
-    for (int l = 0; l < used || l < 2 * GROUP; l += GROUP) EACH_OF_GROUP(i, l) lanes_set(lanes, i, lane_identity());
+    /* The last segment's halvings read lanes behind it. */
+    for (int l = 0; l < used + GROUP && l < LANES; l += GROUP) EACH_OF_GROUP(i, l) lanes_set(lanes, i, lane_identity());
     for (int s = 0; s < (int)of->segments; s++) {
         c.count = of->has[s] ? of->n[s] : 0;
         TAKE_PIVOT(s)

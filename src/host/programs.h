@@ -82,7 +82,7 @@ typedef struct tally_host_shared {
 /* A chunk of each of some segments, with masks. Item i of segment s is items[k][s * pitch + i] of
  * input k. Memory can be read up to a multiple of TALLY_HOST_GROUP items of each segment. */
 #define TALLY_HOST_GROUP 16
-#define TALLY_HOST_MASKED 7 /* most segments */
+#define TALLY_HOST_MASKED 7 /* most segments: lanes behind the last one's are read */
 typedef struct tally_host_masked {
     const void *items[TALLY_MAX_INPUTS];
     uint64_t index; /* of item 0 */

@@ -13,6 +13,13 @@
 #else
 #define BLOCK_STEPS .block_bytes = sizeof(LANE_ARRAYS), .fold_block = OF_FIRST(fold_chunks), .finish_block = finish_accs
 
+/* `pivots` has LANES of them for each block. */
+#ifdef TAKES_PIVOT
+#define PIVOTS_OF(b) , &pivots[(b)*LANES]
+#else
+#define PIVOTS_OF(b)
+#endif
+
 INLINE void clear_block(LANE_ARRAYS *lanes) {
     SIDE_BY_SIDE
     for (int s = 0; s < LANES; s++) lanes_set(lanes, s, lane_identity());

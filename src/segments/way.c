@@ -104,7 +104,7 @@ static tally_way choose_columns(const tally_segments_plan *plan, const tally_arr
 }
 
 /* Returns the threads that share a chunk of segments side by side, where there is no kernel of
- * columns (PART_OF_SHARES of kernels/segment_teams.h). A group has a warp of segments or more. */
+ * columns (shared_part of kernels/segment_teams.h). A group has a warp of segments or more. */
 static uint32_t threads_of_chunk(const tally_segments_plan *plan, uint64_t units, uint32_t team) {
     const uint64_t enough = (uint64_t)BUSY_THREADS * plan->base.context->info.compute_units;
     uint32_t split = 1;
@@ -212,10 +212,10 @@ tally_way tally_segments_way(const tally_segments_plan *plan, const tally_segmen
     if (!plan->variant->has_teams) return choose_cpu_way(plan, shape, leaves);
     const uint32_t team = team_of(shape->n), group = plan->group_threads;
     const uint64_t units = shape->count * leaves;
-    const uint32_t split = threads_of_chunk(plan, units, team);
+    const bool planes = plan->planes && shape->reduced == 2 && shape->axis[1].extent < MOST_PLANE;
+    const uint32_t split = planes ? 1 : threads_of_chunk(plan, units, team);
     const bool threads = is_across(shape) && fastest >= TALLY_WARP / 4 &&
                          (units * split >= (uint64_t)LEAST_UNIT_THREADS * plan->base.context->info.compute_units || team == 1);
-    const bool planes = plan->planes && shape->reduced == 2 && shape->axis[1].extent < MOST_PLANE;
     const uint64_t few = is_across(shape) ? FEW_ROWS : TALLY_LANES;
     const bool quads = plan->quad && are_quads(plan, call, shape);
     if (shape->reduced == 1 && shape->kept == 1 && shape->n) {
