@@ -183,10 +183,10 @@ INLINE LANE four_lanes(const LANE *own) {
     return lane_combine(lane_combine(own[0], own[2]), lane_combine(own[1], own[3]));
 }
 
-/* How a thread finds its items: several chunk rows at once, where one step leads from item to item
- * (BY_STEPS); likewise along two axes (BY_PLANES); or one row at a time (BY_ROWS), which takes
- * fewer registers. The sum of 2^21 masked rows of 32 f32 takes an H200 248 us by rows, and 396 in a
- * kernel that also has the steps (December 2026). */
+/* A thread finds its items in one of three ways: several chunk rows at once, where one step leads
+ * from item to item (BY_STEPS); likewise along two axes (BY_PLANES); or one row at a time
+ * (BY_ROWS), which takes fewer registers. The sum of 2^21 masked rows of 32 f32 takes an H200 248
+ * us by rows, and 396 in a kernel that also has the steps (December 2026). */
 #define BY_STEPS 0
 #define BY_PLANES 1
 #define BY_ROWS 2
@@ -286,8 +286,8 @@ INLINE void rows_across(LANE *lanes, int count, u32 team, LOCAL EXCHANGE *meet) 
 
 /* ---- a chunk by threads that share it -------------------------------------------------------- */
 
-/* Threads that share a chunk: `split` of them, `each` threads apart. Share s has the lanes that are
- * s modulo `split`. Only devices with shuffles split chunks here, because POCL 3.1 miscompiles two
+/* `split` threads share a chunk. They are `each` threads apart. Share s has the lanes that are s
+ * modulo `split`. Only devices with shuffles split chunks here, because POCL 3.1 miscompiles two
  * exchanges in a row. */
 typedef struct {
     u32 thread, share, split, each;

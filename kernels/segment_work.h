@@ -54,7 +54,7 @@ INLINE PART counted_part(const PART *level, u64 chunks) {
     return all;
 }
 
-/* How tally_segments_teams finds items: most segments are short. */
+/* tally_segments_teams finds masked items row by row, because most segments are short. */
 #ifdef WHERE
 #define OF_TEAMS BY_ROWS
 #else

@@ -130,7 +130,7 @@ static void fold_masked(const axes_job *axes, const axes_unit *unit, uint64_t be
     for (uint32_t i = 0; i < masked.segments; i++) {
         uint32_t *mask = unit->scratch.mask + i * width_of(n);
         masked.n[i] = n;
-        masked.has[i] = tally_host_code_here()->shared.widen_mask(unit->scratch.where + (begin + i) * axes->pitch, n, mask);
+        masked.has[i] = job->shared->widen_mask(unit->scratch.where + (begin + i) * axes->pitch, n, mask);
         masked.mask[i] = mask;
     }
     for (uint32_t p = 0; p < job->of->part_count; p++) {

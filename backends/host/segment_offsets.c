@@ -89,14 +89,11 @@ static uint64_t fold_list(const segments_job *job, uint32_t p, item_list list, c
 typedef struct short_lists {
     tally_host_masked masked;
     uint64_t at[TALLY_HOST_MASKED]; /* numbers of the segments */
-    unsigned char *items[TALLY_MAX_INPUTS];
-    uint32_t *mask;
 } short_lists;
 
 static short_lists open_short(const segments_job *job, const host_scratch *scratch) {
-    short_lists lists = {.masked.pitch = TALLY_HOST_GROUP, .mask = scratch->mask + CHUNK};
-    for (uint32_t k = 0; k < job->inputs; k++)
-        lists.masked.items[k] = lists.items[k] = scratch->items[k] + CHUNK * job->item_bytes;
+    short_lists lists = {.masked.pitch = TALLY_HOST_GROUP};
+    for (uint32_t k = 0; k < job->inputs; k++) lists.masked.items[k] = scratch->items[k] + CHUNK * job->item_bytes;
     return lists;
 }
 
@@ -112,19 +109,20 @@ static void fold_short(const segments_job *job, short_lists *lists) {
 }
 
 /* Adds segment s, of TALLY_HOST_GROUP items at most. */
-static void add_short(const segments_job *job, short_lists *lists, uint64_t s, item_list list) {
+static void add_short(const segments_job *job, short_lists *lists, uint64_t s, item_list list, const host_scratch *scratch) {
     static const uint32_t all_ones[2 * TALLY_HOST_GROUP] = {~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U,
                                                             ~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U, ~0U};
     tally_host_masked *masked = &lists->masked;
-    const uint32_t i = masked->segments++, n = (uint32_t)list.n, place = i * TALLY_HOST_GROUP;
+    const uint32_t i = masked->segments++, n = (uint32_t)list.n, bytes = job->item_bytes;
+    const uint64_t place = CHUNK + i * TALLY_HOST_GROUP;
     for (uint32_t k = 0; k < job->inputs; k++)
-        memcpy(lists->items[k] + place * job->item_bytes, job->in[k] + list.begin * job->item_bytes, n * job->item_bytes);
+        memcpy(scratch->items[k] + place * bytes, job->in[k] + list.begin * bytes, n * bytes);
     lists->at[i] = s;
     masked->n[i] = masked->has[i] = n;
     masked->mask[i] = &all_ones[TALLY_HOST_GROUP - n];
     if (job->where) {
-        masked->has[i] = tally_host_code_here()->shared.widen_mask(job->where + list.begin, n, lists->mask + place);
-        masked->mask[i] = lists->mask + place;
+        masked->mask[i] = scratch->mask + place;
+        masked->has[i] = job->shared->widen_mask(job->where + list.begin, n, scratch->mask + place);
     }
     if (masked->segments == TALLY_HOST_MASKED) fold_short(job, lists);
 }
@@ -137,7 +135,7 @@ static void fold_group(void *opaque, uint64_t group, uint32_t worker) {
     for (uint64_t s = group * job->span; s < job->count && s < (group + 1) * job->span; s++) {
         const item_list list = list_at(job, s);
         if (list.n <= TALLY_HOST_GROUP) {
-            add_short(job, &lists, s, list);
+            add_short(job, &lists, s, list, &scratch);
             continue;
         }
         if (list.n > CHUNK && (!job->lists || enlist(job, s, list.n))) continue;

@@ -61,7 +61,7 @@ uint64_t tally_host_fold_chunk(const segments_job *job, uint32_t p, const unsign
         return n;
     }
     tally_host_masked masked = {.index = base, .segments = 1, .n = {(uint32_t)n}, .mask = {scratch->mask}};
-    masked.has[0] = tally_host_code_here()->shared.widen_mask(where, (uint32_t)n, scratch->mask);
+    masked.has[0] = job->shared->widen_mask(where, (uint32_t)n, scratch->mask);
     for (uint32_t k = 0; k < job->inputs; k++) {
         masked.items[k] = items[k];
         if (n % TALLY_HOST_GROUP && items[k] != scratch->items[k])
@@ -165,6 +165,7 @@ static segments_job open_job(const host_kernel *kernel, const tally_arg *args) {
     const tally_segment_form *form = &of->segments;
     const tally_arg *own = args + 2 * form->inputs, *outs = own + TALLY_SEGMENT_ARGS;
     segments_job job = {.of = of,
+                        .shared = &tally_host_code_here()->shared,
                         .inputs = form->inputs,
                         .item_bytes = kernel->program->item_bytes,
                         .threads = kernel->threads,

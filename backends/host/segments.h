@@ -23,6 +23,7 @@
 /* A launch. */
 typedef struct segments_job {
     const host_program *of;
+    const tally_host_shared *shared;
     uint32_t inputs, item_bytes, threads;
     const unsigned char *in[TALLY_MAX_INPUTS];
     const uint8_t *where;                  /* NULL: no mask */

@@ -105,6 +105,6 @@ const tally_host_program NAMED(NAME, ISA) = {.inputs = INPUTS,
                                              .scan = SCAN_STEPS,
                                              .plain = PLAIN_STEPS,
                                              .plain_offset = PLAIN_OFFSET};
-_Static_assert(TALLY_HOST_MASKED *TALLY_HOST_GROUP + TALLY_HOST_GROUP <= LANES, "the last segment has lanes behind it");
+_Static_assert((TALLY_HOST_MASKED + 1) * TALLY_HOST_GROUP <= LANES, "the last segment has lanes behind it");
 _Static_assert(sizeof(ACC) + 8 <= TALLY_HOST_ACC_BYTES, "an accumulator has room");
 #endif
