@@ -41,7 +41,8 @@ INLINE SOURCE source_at(const void *const *items, const void *params) {
 #else
 #define FOLD_ITEMS OF_FIRST(fold_items)
 static void fold_items(const void *const *items, const void *params, u64 base, u64 n, bool is_far, void *acc) {
-    *(ACC *)acc = run_partial(source_at(items, params), base, n, is_far);
+    const bool prefetches = is_far && !(READS_IN_ORDER && tally_host_fetches_ahead);
+    *(ACC *)acc = run_partial(source_at(items, params), base, n, prefetches);
     LEAVE_VECTORS
 }
 #endif

@@ -17,6 +17,7 @@ extern const tally_host_code tally_host_code_base, tally_host_code_v3, tally_hos
 
 static tally_host_code chosen;
 static const char *chosen_name = "base";
+bool tally_host_fetches_ahead;
 
 #ifdef TALLY_HOST_V3
 /* Not all compilers know f16c by name. */
@@ -66,6 +67,7 @@ static void choose(void) {
     chosen_name = "AVX2, FMA";
 #ifdef TALLY_HOST_V4
     if (has_v4() && take_steps(&chosen, &tally_host_code_v4)) chosen_name = "AVX-512";
+    tally_host_fetches_ahead = __builtin_cpu_is("amd");
 #endif
 #endif
 }

@@ -102,7 +102,7 @@ typedef struct tally_host_program {
     const void *defaults; /* the op's default parameters */
     /* Combines n items of each input, item 0 of which has the index `base`, in the canonical order.
      * The accumulator is aligned for any type. is_far: they are a part of items that do not fit the
-     * caches, so they are prefetched. */
+     * caches, so they are prefetched where that pays. */
     void (*fold)(const void *const *items, const void *params, uint64_t base, uint64_t n, bool is_far, void *acc);
     void (*combine)(void *left, const void *right);
     /* Combines `count` > 0 accumulators as the aligned tree over their order. One follows another
@@ -152,6 +152,9 @@ const tally_host_program *tally_host_program_for(unsigned op, unsigned in);
 /* Returns the code for this processor. Its programs are NULL if the build has none (a cross
  * build). */
 const tally_host_code *tally_host_code_here(void);
+/* True on processors that are faster without prefetches where items are read in the order of memory:
+ * AMD's. Set with the code. */
+extern bool tally_host_fetches_ahead;
 /* Returns the name of its instruction set: "base", "AVX2, FMA" or "AVX-512". */
 const char *tally_host_code_name(void);
 
