@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "segments.h"
+#include "forms.h"
 #include "tools/print/new_file.h"
 #include "tools/print/output.h"
 #include "tools/print/progress.h"
@@ -43,8 +43,6 @@ typedef struct bench_run {
     uint64_t most_bytes; /* limit of an array */
     input_items items;
     bench_results results;
-    uint64_t cells_done; /* of a grid */
-    const char *stopped; /* the reason for cases that were left out; NULL: none were */
     int cases, failed_cases;
 } bench_run;
 
@@ -87,6 +85,7 @@ static int has_case(const bench_run *run, const tally_device_info *device, const
     const primitive_row *row = &bench_primitives[pass->primitive];
     const char *type = tally_dtype_name(pass->in);
     if (task->primitive != pass->primitive || !is_listed(o->primitives, row->name)) return 0;
+    if (o->forms && !is_listed(o->forms, bench_forms[0].name)) return 0;
     if (!is_listed(task->map ? o->maps : o->ops, task_with(task))) return 0;
     if (!is_listed(o->types, type) || !task_takes(task, pass->in)) return 0;
     if ((pass->in == TALLY_F64 || pass->in == TALLY_C128) && !device->has_f64) return 0;
@@ -131,14 +130,6 @@ tally_status bench_open_buffer(bench_input *input, int which, uint64_t bytes) {
     return tally_buffer_create(input->context, bytes, &input->buffer[which]);
 }
 
-/* The part of the items and of the map that the device already has. */
-typedef struct sent_items {
-    unsigned version;
-    uint64_t bytes[2];
-    bench_map map;
-    uint64_t map_n;
-} sent_items;
-
 tally_status bench_send(bench_input *input, int which, uint64_t from, uint64_t to) {
     tally_queue *queue = NULL;
     if (input->device->host_memory || from >= to) return TALLY_OK;
@@ -150,10 +141,10 @@ tally_status bench_send(bench_input *input, int which, uint64_t from, uint64_t t
     return status;
 }
 
-static tally_status send_items(const bench_run *run, bench_input *input, int inputs, sent_items *sent) {
+tally_status bench_send_items(const input_items *items, bench_input *input, int inputs, sent_items *sent) {
     const uint64_t bytes = input->n * input->copies * tally_dtype_bytes(input->in);
     tally_status status = TALLY_OK;
-    if (sent->version != run->items.version) *sent = (sent_items){.version = run->items.version};
+    if (sent->version != items->version) *sent = (sent_items){.version = items->version};
     for (int k = 0; !status && k < inputs; k++) {
         status = bench_send(input, k, sent->bytes[k], bytes);
         if (bytes > sent->bytes[k]) sent->bytes[k] = bytes;
@@ -188,16 +179,10 @@ static int expect_tasks(const bench_run *run, const bench_pass *pass, bench_inpu
     return pass->is_bits || !count ? 0 : expect_all(input, unknown, count);
 }
 
-/* Returns true if the run is to leave out its other cases. */
-static int is_stopped(bench_run *run) {
-    if (run->options->grid && !run->stopped) run->stopped = stop_reason();
-    return run->stopped != NULL;
-}
-
 static void run_task(bench_run *run, const bench_pass *pass, bench_input *input, sent_items *sent) {
     const bench_compile *compile = compile_find(&run->results, input);
-    if (is_stopped(run)) return;
-    if (compile) progress_update(run->cells_done++);
+    if (run->options->grid && is_stopped(&run->results)) return;
+    if (compile) progress_update(run->results.cells_done++);
     if (compile && compile->status == TALLY_E_UNSUPPORTED) return;
     run->cases++;
     if (send_map(run, input, sent))
@@ -209,9 +194,9 @@ static void run_task(bench_run *run, const bench_pass *pass, bench_input *input,
 /* Runs all tasks of one size, on items that are warm or cold. */
 static void run_tasks(bench_run *run, const bench_pass *pass, bench_input *input, sent_items *sent) {
     const int inputs = arrays_inputs(arrays_of(run, input->device, pass, input->n));
-    if (is_stopped(run)) return;
+    if (run->options->grid && is_stopped(&run->results)) return;
     input_fill(&run->items, kind_of(pass), pass->in, input->n, input->copies, inputs);
-    if (send_items(run, input, inputs, sent) || expect_tasks(run, pass, input)) {
+    if (bench_send_items(&run->items, input, inputs, sent) || expect_tasks(run, pass, input)) {
         fail_case(run);
         return;
     }
@@ -354,6 +339,8 @@ static void take_plans(bench_run *run, bench_device *device, const bench_pass *p
 
 static int compile_grid(bench_run *run) {
     walk_passes(run, take_plans);
+    for (int d = 0; d < run->device_count; d++)
+        run->failed_cases += forms_add(run->options, run->devices[d].context, run->infos[d], &run->results);
     return run->results.compile_count && compile_all(&run->results, openmp_threads());
 }
 
@@ -366,6 +353,8 @@ static int run_all(bench_run *run) {
         progress_begin("cells timed", PROGRESS_STEPS, run->results.compile_count);
     }
     walk_passes(run, run_device);
+    for (int d = 0; d < run->device_count && run->options->forms; d++)
+        run->failed_cases += forms_run(run->options, run->devices[d].context, run->infos[d], &run->results, &run->cases);
     for (int d = 0; d < run->device_count && run->options->has_segments; d++)
         run->failed_cases += segments_run(run->options, run->devices[d].context, &run->devices[d].info, &run->cases);
     progress_end();
@@ -373,27 +362,42 @@ static int run_all(bench_run *run) {
     return 0;
 }
 
+/* Lists the grids, a form of a device each. Returns their number. */
+static int grid_keys(const bench_run *run, grid_key *keys) {
+    const char *forms = run->options->forms;
+    int count = 0;
+    for (const bench_form *form = bench_forms; form->name; form++) {
+        const int is_whole = form == bench_forms;
+        for (int d = 0; d < run->device_count && (forms ? is_listed(forms, form->name) : is_whole); d++)
+            keys[count++] = (grid_key){run->infos[d], is_whole ? NULL : form};
+    }
+    return count;
+}
+
 /* Prints and draws the grids. */
 static int conclude_grid(const bench_run *run) {
     const bench_options *options = run->options;
-    for (int d = 0; d < run->device_count; d++) {
+    grid_key keys[MAX_DEVICES * BENCH_FORMS];
+    const int count = grid_keys(run, keys);
+    for (int k = 0; k < count; k++) {
         if (options->json)
-            grid_json(options, &run->results, run->infos[d]);
+            grid_json(options, &run->results, &keys[k]);
         else
-            grid_print(stdout, options, &run->results, run->infos[d]);
+            grid_print(stdout, options, &run->results, &keys[k]);
     }
-    return options->plot && grid_figure(options->plot, options, &run->results, run->infos, run->device_count);
+    return options->plot && grid_figure(options->plot, options, &run->results, keys, count);
 }
 
 /* Prints the last messages and returns the exit status. */
 static int conclude(bench_run *run) {
     const bench_options *options = run->options;
     int failed = options->grid ? conclude_grid(run) : options->plot ? figure_write(options->plot, options->blocks) : 0;
-    if (run->stopped)
-        failed = 1, fprintf(stderr, "tally_bench: %s: %zu of %zu cells are measured\n", run->stopped, run->results.report_count,
-                            run->results.compile_count);
+    const bench_results *results = &run->results;
+    if (results->stopped)
+        failed = 1, fprintf(stderr, "tally_bench: %s: %zu of %zu cells are measured\n", results->stopped, results->report_count,
+                            results->compile_count);
     if (run->failed_cases) failed = 1, fprintf(stderr, "tally_bench: %d of %d cases failed\n", run->failed_cases, run->cases);
-    if (!run->cases && !run->failed_cases && !options->bar && !run->stopped)
+    if (!run->cases && !run->failed_cases && !options->bar && !results->stopped)
         failed = 1,
         fprintf(stderr, "tally_bench: no case fits these options: scans have sum, min and max alone; an operator may not "
                         "take the type; --cache cold is of reductions\n");

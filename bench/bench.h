@@ -67,7 +67,9 @@ typedef struct bench_input {
     /* 1: warm, the caches keep as much as they hold. More: cold, each call takes the next copy,
      * which is in no cache. */
     uint64_t copies;
-    const struct bench_segments *segments; /* of BENCH_SEGMENTS (segments.h) */
+    const struct bench_segments *segments; /* of BENCH_SEGMENTS, and of forms (segments.h) */
+    const struct bench_form *form;         /* of a cell of a grid; NULL: whole arrays (forms.h) */
+    uint64_t bytes;                        /* what a call of a form reads and writes */
 } bench_input;
 
 /* Returns the first item of an engine's next call, by the engine's count of calls. */
@@ -212,6 +214,8 @@ typedef struct primitive_row {
     const char *ceiling;      /* PEER_READ or PEER_COPY */
 } primitive_row;
 extern const primitive_row bench_primitives[BENCH_END];
+/* Returns true if the task's ceiling is a copy. */
+int is_copied(const bench_task *task);
 /* Returns all tasks: reductions by every operator, in its order, and the others. BENCH_NONE ends
  * them. */
 const bench_task *bench_tasks(void);
@@ -260,6 +264,7 @@ int sizes_have(const bench_sizes *sizes, uint64_t n);
 typedef struct bench_options {
     /* Lists. NULL: every device, primitive, ... */
     const char *select, *primitives, *ops, *maps, *types, *peers, *caches, *cases;
+    const char *forms; /* of a grid, a list; NULL: whole arrays alone */
     bench_sizes sizes;
     int has_sizes;    /* sizes were given */
     int has_segments; /* the cases of segments are asked for */
@@ -324,6 +329,7 @@ typedef struct bench_result {
 typedef struct bench_compile {
     const tally_device_info *device;
     tally_context *context;
+    const struct bench_form *form; /* NULL: the whole array */
     const bench_task *task;
     tally_dtype in;
     uint64_t n;
@@ -339,10 +345,24 @@ typedef struct bench_results {
     size_t report_count, result_count, compile_count;
     double compile_seconds; /* wall time of all compiles */
     int compile_threads;
+    uint64_t cells_done; /* of a grid */
+    const char *stopped; /* the reason for cells that were left out; NULL: none were */
 } bench_results;
+
+/* stop.c: returns true if the grid is to leave out its other cells, and keeps the reason. */
+int is_stopped(bench_results *results);
 
 /* bench.c: memory of a case. The host's array is used in place if the device reads host memory. */
 tally_status bench_open_buffer(bench_input *input, int which, uint64_t bytes);
+/* The part of the items and of the map that a device already has. */
+typedef struct sent_items {
+    unsigned version;
+    uint64_t bytes[2];
+    bench_map map;
+    uint64_t map_n;
+} sent_items;
+/* Sends the items of the inputs that the device does not have yet. */
+tally_status bench_send_items(const input_items *items, bench_input *input, int inputs, sent_items *sent);
 /* Copies bytes `from` to `to` - 1 of an array to the device. */
 tally_status bench_send(bench_input *input, int which, uint64_t from, uint64_t to);
 
@@ -352,6 +372,9 @@ int case_check(const bench_input *input, bench_engine *engine, int is_ours);
  * reported the error on stderr. */
 int case_times(const bench_options *options, const bench_input *input, bench_results *results);
 int case_bits(const bench_options *options, const bench_input *input, bench_results *results);
+/* Measures the bytes per second of the ceiling of the input's primitive. */
+int measure_ceiling(const bench_options *options, const bench_input *input, double *out);
+int keep_report(bench_results *all, const bench_report *report);
 
 /* report.c: prints rows of the table, or a JSON object a line. */
 uint64_t report_bytes(const bench_input *input); /* read and written */
@@ -374,7 +397,12 @@ const bench_compile *compile_find(const bench_results *results, const bench_inpu
 
 /* ---- grid.c: every operator by every item type ----------------------------------------------- */
 
-#define GRID_BAR_TEXT "0.90"                                               /* the share from which a cell is not marked */
+#define GRID_BAR_TEXT "0.90" /* the share from which a cell is not marked */
+/* A grid is of a device and a form. */
+typedef struct grid_key {
+    const tally_device_info *device;
+    const struct bench_form *form; /* NULL: whole arrays */
+} grid_key;
 typedef enum grid_part { GRID_ALL, GRID_FLOATS, GRID_INTEGERS } grid_part; /* complex types are floats */
 /* The rows and columns of a device's table: those with a cell, measured or missing. */
 typedef struct grid_axes {
@@ -382,11 +410,11 @@ typedef struct grid_axes {
     tally_dtype types[TALLY_DTYPE_END];
     int op_count, type_count;
 } grid_axes;
-grid_axes grid_axes_of(const bench_results *results, const tally_device_info *device, grid_part part);
+grid_axes grid_axes_of(const bench_results *results, const grid_key *key, grid_part part);
 /* Returns NULL if there is no such cell. */
-const bench_report *grid_cell(const bench_results *results, const tally_device_info *device, tally_op op, tally_dtype in);
-/* Returns tally's speed divided by that of a kernel that only reads the same bytes, by the GPU's
- * clock if there is one. */
+const bench_report *grid_cell(const bench_results *results, const grid_key *key, tally_op op, tally_dtype in);
+/* Returns tally's speed divided by that of the primitive's ceiling, by the GPU's clock if there is
+ * one. */
 double grid_share(const bench_report *report);
 int grid_is_low(double share);
 /* Returns tally's speed divided by that of the fastest peer, *which; 0: there is no peer. */
@@ -396,20 +424,21 @@ typedef struct grid_counts {
     int missing; /* cells that were not measured: the run stopped, or the case failed */
 } grid_counts;
 /* Returns true if the run has the cell, but no report of it. */
-int grid_is_missing(const bench_results *results, const tally_device_info *device, tally_op op, tally_dtype in);
+int grid_is_missing(const bench_results *results, const grid_key *key, tally_op op, tally_dtype in);
 /* Formats the size of the inputs: "1 GiB each input". */
 typedef struct grid_text {
     char text[64];
 } grid_text;
-grid_text grid_size(const bench_options *options, const bench_results *results, const tally_device_info *device);
-grid_counts grid_count(const bench_results *results, const tally_device_info *device);
-/* Prints the tables of one device; or an object about them, after those of the cells. */
-void grid_print(FILE *out, const bench_options *options, const bench_results *results, const tally_device_info *device);
-void grid_json(const bench_options *options, const bench_results *results, const tally_device_info *device);
-/* grid_figure.c: draws a heat map for each device, as SVG. Returns 0 when done; otherwise it has
+grid_text grid_size(const bench_options *options, const bench_results *results, const grid_key *key);
+grid_counts grid_count(const bench_results *results, const grid_key *key);
+/* Prints the tables of one grid; or an object about them, after those of the cells. */
+void grid_print(FILE *out, const bench_options *options, const bench_results *results, const grid_key *key);
+void grid_json(const bench_options *options, const bench_results *results, const grid_key *key);
+/* Returns what a grid is compared with: "a kernel that only reads the same bytes". */
+const char *grid_beside(const grid_key *key);
+/* grid_figure.c: draws a heat map for each grid, as SVG. Returns 0 when done; otherwise it has
  * reported the error on stderr. */
-int grid_figure(const char *file, const bench_options *options, const bench_results *results,
-                const tally_device_info *const *devices, int count);
+int grid_figure(const char *file, const bench_options *options, const bench_results *results, const grid_key *keys, int count);
 
 /* figure.c: draws the reports as SVG. Returns 0 when done; otherwise it has reported the error on
  * stderr. */

@@ -115,7 +115,7 @@ static void *add_row(void *rows, size_t count, size_t bytes) {
     return more;
 }
 
-static int keep_report(bench_results *all, const bench_report *report) {
+int keep_report(bench_results *all, const bench_report *report) {
     bench_report *reports = add_row(all->reports, all->report_count, sizeof(*reports));
     if (!reports) return 1;
     all->reports = reports;
@@ -154,39 +154,50 @@ static int measure_copy(const bench_options *options, const bench_input *input, 
     if (!open) return 0;
     if (open(input, &copy)) return 1;
     copy.name = PEER_COPY;
-    const int failed = check_output(input, &copy, 1) || measure(PEER_COPY, &copy, 1, options, 1, &timing);
+    /* Of a form's cell the copy is of as many bytes, of which the host does not know all. */
+    const int failed = (!input->form && check_output(input, &copy, 1)) || measure(PEER_COPY, &copy, 1, options, 1, &timing);
     copy.close(copy.state);
     const double seconds = timing.gpu_seconds > 0 ? timing.gpu_seconds : timing.seconds;
     if (!failed) *out = 2 * (double)array_bytes(ARRAY_X, input->in, input->n) / seconds;
     return failed;
 }
 
-/* Measures the read kernel. A grid has hundreds of cells of one size, and each measurement fills a
- * buffer. So one serves the cells of the next seconds too, 20 times as long as it took. */
-#define READ_SERVES 20
-static int measure_read(const bench_options *options, const bench_input *input, double *out) {
-    static struct {
-        const tally_context *context;
-        uint64_t bytes;
-        double until, bytes_per_second;
-    } kept[ARRAYS], *last; /* by the number of inputs */
-    const uint64_t bytes = report_bytes(input);
-    const double now = units_seconds();
-    last = &kept[arrays_inputs(task_arrays(input->task))];
-    if (!options->grid || last->context != input->context || last->bytes != bytes || now > last->until) {
-        last->context = NULL;
-        if (tally_measure_read(input->context, bytes, &last->bytes_per_second)) return 1;
-        last->context = input->context;
-        last->bytes = bytes;
-        last->until = units_seconds() + READ_SERVES * (units_seconds() - now);
-    }
-    *out = last->bytes_per_second;
-    return 0;
+/* Measures the ceiling itself. Half of the bytes of a form's cell are copied to the other half. */
+static int measure_now(const bench_options *options, const bench_input *input, double *out) {
+    bench_input bytes = *input;
+    if (!is_copied(input->task)) return tally_measure_read(input->context, report_bytes(input), out) != TALLY_OK;
+    if (!input->form) return measure_copy(options, input, out);
+    bytes.in = TALLY_U8;
+    bytes.n = input->bytes / 2;
+    return measure_copy(options, &bytes, out);
 }
 
-static int measure_ceiling(const bench_options *options, const bench_input *input, double *out) {
-    if (input->task->primitive != BENCH_REDUCE) return measure_copy(options, input, out);
-    return measure_read(options, input, out);
+/* A grid has hundreds of cells of few sizes, and each measurement of a ceiling fills a buffer. So
+ * one serves the cells of the next seconds too, 20 times as long as it took. */
+#define SERVES 20
+int measure_ceiling(const bench_options *options, const bench_input *input, double *out) {
+    static struct {
+        const tally_context *context;
+        int is_copied;
+        uint64_t bytes;
+        double until, bytes_per_second;
+    } kept[8], *last = kept;
+    const size_t count = sizeof(kept) / sizeof(kept[0]);
+    const uint64_t bytes = report_bytes(input);
+    const double now = units_seconds();
+    for (size_t k = 0; options->grid && k < count; k++)
+        if (kept[k].context == input->context && kept[k].is_copied == is_copied(input->task) && kept[k].bytes == bytes &&
+            now <= kept[k].until)
+            return *out = kept[k].bytes_per_second, 0;
+    last = last + 1 < kept + count ? last + 1 : kept;
+    last->context = NULL;
+    if (measure_now(options, input, out)) return 1;
+    last->context = input->context;
+    last->is_copied = is_copied(input->task);
+    last->bytes = bytes;
+    last->bytes_per_second = *out;
+    last->until = units_seconds() + SERVES * (units_seconds() - now);
+    return 0;
 }
 
 int case_times(const bench_options *options, const bench_input *input, bench_results *results) {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench.h"
+#include "forms.h"
 #include "tools/print/progress.h"
 #include "tools/print/units.h"
 
@@ -59,7 +59,10 @@ static void *work(void *data) {
     while (pool->next < pool->count && !stop_reason()) {
         bench_compile *c = &pool->all[pool->next++];
         pthread_mutex_unlock(&pool->lock);
-        compile_one(c);
+        if (c->form)
+            c->status = form_compile(c);
+        else
+            compile_one(c);
         pthread_mutex_lock(&pool->lock);
         pool->done++;
         pthread_cond_signal(&pool->changed);
@@ -114,7 +117,9 @@ int compile_add(bench_results *results, const bench_compile *compile) {
 const bench_compile *compile_find(const bench_results *results, const bench_input *input) {
     for (size_t i = 0; i < results->compile_count; i++) {
         const bench_compile *c = &results->compiles[i];
-        if (c->device == input->device && c->task == input->task && c->in == input->in && c->n == input->n) return c;
+        if (c->device == input->device && c->form == input->form && c->task == input->task && c->in == input->in &&
+            c->n == input->n)
+            return c;
     }
     return NULL;
 }

@@ -26,6 +26,10 @@ static const bench_task other_tasks[] = {
     {BENCH_SCATTER, TALLY_OP_NONE, MAP_RANDOM}, {BENCH_NONE, TALLY_OP_NONE, MAP_NONE},
 };
 
+int is_copied(const bench_task *task) {
+    return !strcmp(bench_primitives[task->primitive].ceiling, PEER_COPY);
+}
+
 const bench_task *bench_tasks(void) {
     static bench_task tasks[TALLY_OP_END + sizeof(other_tasks) / sizeof(other_tasks[0])];
     if (tasks[0].primitive) return tasks;

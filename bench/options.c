@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "segments.h"
+#include "forms.h"
 #include "base/did_you_mean.h"
 #include "tools/print/plot.h"
 #include "tools/print/units.h"
@@ -47,6 +47,10 @@ static const char *peer_at(size_t i) {
 static const char *cache_at(size_t i) {
     static const char *const names[] = {"warm", "cold", NULL};
     return names[i];
+}
+
+static const char *form_at(size_t i) {
+    return bench_forms[i].name;
 }
 
 typedef struct name_list {
@@ -127,6 +131,9 @@ static void print_usage(void) {
                  "bytes. All programs are compiled first, by all cores. Takes every operator and type unless --ops and "
                  "--dtypes name some; --ops all and --dtypes all ask for it too. --plot draws a heat map",
                  NULL, "");
+    print_option("forms LIST", "a grid of each of these forms, of ", form_at,
+                 " (default: whole), or `all`. Of each array but those of `whole` --bytes are 256M by default, and "
+                 "scans are compared with a copy");
     print_option("bytes N", "of each input of the grid (default: 1G on GPUs, 256M on CPUs); or one number of items, by --sizes",
                  NULL, "");
     print_option("seconds N",
@@ -175,7 +182,7 @@ static int check_grid(const bench_options *options) {
         return complain("--bytes, --compile and --seconds are of --grid");
     if (!options->grid) return 0;
     if (options->bar || options->bits || options->caches || options->primitives || options->maps)
-        return complain("a grid is of reductions: it has no --bar, --bits, --cache, --primitive, --maps");
+        return complain("a grid has no --bar, --bits, --cache, --primitive, --maps");
     if (options->sizes.count > 1 || (options->sizes.count && options->bytes))
         return complain("a grid has one size: --bytes N, or --sizes with one number");
     return 0;
@@ -199,27 +206,18 @@ static int is_there(const bench_peer *peer) {
 /* Value of a long option. It lies beyond all characters, so no short option has it. */
 #define LONG(letter) (256 + (letter))
 
-static const struct option names[] = {{"backend", required_argument, NULL, LONG('d')},
-                                      {"primitive", required_argument, NULL, LONG('m')},
-                                      {"ops", required_argument, NULL, LONG('o')},
-                                      {"maps", required_argument, NULL, LONG('a')},
-                                      {"dtypes", required_argument, NULL, LONG('t')},
-                                      {"peers", required_argument, NULL, LONG('p')},
-                                      {"sizes", required_argument, NULL, LONG('s')},
-                                      {"blocks", required_argument, NULL, LONG('b')},
-                                      {"cache", required_argument, NULL, LONG('c')},
-                                      {"json", no_argument, NULL, LONG('j')},
-                                      {"plot", required_argument, NULL, LONG('g')},
-                                      {"bar", no_argument, NULL, LONG('r')},
-                                      {"bits", no_argument, NULL, LONG('i')},
-                                      {"grid", no_argument, NULL, LONG('x')},
-                                      {"bytes", required_argument, NULL, LONG('n')},
-                                      {"compile", no_argument, NULL, LONG('e')},
-                                      {"seconds", required_argument, NULL, LONG('l')},
-                                      {"progress", no_argument, NULL, LONG('v')},
-                                      {"cases", required_argument, NULL, LONG('k')},
-                                      {"help", no_argument, NULL, LONG('h')},
-                                      {NULL, 0, NULL, 0}};
+static const struct option names[] = {
+    {"backend", required_argument, NULL, LONG('d')}, {"primitive", required_argument, NULL, LONG('m')},
+    {"ops", required_argument, NULL, LONG('o')},     {"maps", required_argument, NULL, LONG('a')},
+    {"dtypes", required_argument, NULL, LONG('t')},  {"peers", required_argument, NULL, LONG('p')},
+    {"sizes", required_argument, NULL, LONG('s')},   {"blocks", required_argument, NULL, LONG('b')},
+    {"cache", required_argument, NULL, LONG('c')},   {"json", no_argument, NULL, LONG('j')},
+    {"plot", required_argument, NULL, LONG('g')},    {"bar", no_argument, NULL, LONG('r')},
+    {"bits", no_argument, NULL, LONG('i')},          {"grid", no_argument, NULL, LONG('x')},
+    {"forms", required_argument, NULL, LONG('f')},   {"bytes", required_argument, NULL, LONG('n')},
+    {"compile", no_argument, NULL, LONG('e')},       {"seconds", required_argument, NULL, LONG('l')},
+    {"progress", no_argument, NULL, LONG('v')},      {"cases", required_argument, NULL, LONG('k')},
+    {"help", no_argument, NULL, LONG('h')},          {NULL, 0, NULL, 0}};
 
 /* Returns an option's name, which is valid until the next call. */
 static const char *option_at(size_t i) {
@@ -251,6 +249,14 @@ static int set_blocks(bench_options *options) {
     return 0;
 }
 
+static const char *all_forms(void) {
+    static char list[512];
+    size_t used = 0;
+    for (size_t i = 0; form_at(i); i++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? "," : "", form_at(i));
+    return list;
+}
+
 static int set_option(int name, bench_options *options) {
     if (name == 'd') options->select = optarg;
     if (name == 'm') options->primitives = optarg;
@@ -261,10 +267,11 @@ static int set_option(int name, bench_options *options) {
     if (name == 'c') options->caches = optarg;
     if (name == 'g') options->plot = optarg;
     if (name == 'k') options->cases = optarg;
+    if (name == 'f') options->forms = strcmp(optarg, "all") ? optarg : all_forms();
     if (name == 'i') options->bits = 1;
     if (name == 'j') options->json = 1;
     if (name == 'r') options->bar = 1;
-    if (name == 'x') options->grid = 1;
+    if (name == 'x' || name == 'f') options->grid = 1;
     if (name == 'e') options->compile = 1;
     if (name == 'v') options->progress = 1;
     if (name == 's' && sizes_add(&options->sizes, optarg))
@@ -292,7 +299,7 @@ int options_parse(int argc, char **argv, bench_options *options) {
     if (check_list("primitive", options->primitives, primitive_at) || check_list("maps", options->maps, map_at) ||
         check_list("ops", options->ops, op_at) || check_list("dtypes", options->types, type_at) ||
         check_list("cache", options->caches, cache_at) || check_list("cases", options->cases, segments_group) ||
-        check_list("peers", options->peers, peer_at))
+        check_list("peers", options->peers, peer_at) || check_list("forms", options->forms, form_at))
         return 3;
     for (const bench_peer *peer = bench_peers; options->peers && peer->name; peer++)
         if (!is_there(peer) && is_listed(options->peers, peer->name))

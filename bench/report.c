@@ -2,14 +2,14 @@
 /* report.c: prints a case's figures as rows of the table or as a JSON object. */
 #include <stdio.h>
 
-#include "bench.h"
+#include "forms.h"
 #include "tools/print/units.h"
 #include "tools/print/wrap.h"
 
 uint64_t report_bytes(const bench_input *in) {
-    uint64_t bytes = 0;
+    uint64_t bytes = in->bytes;
     for (int a = 0; a < ARRAYS; a++)
-        if (task_arrays(in->task) & 1u << a) bytes += array_bytes(a, in->in, in->n);
+        if (!in->form && task_arrays(in->task) & 1u << a) bytes += array_bytes(a, in->in, in->n);
     return bytes;
 }
 
@@ -82,12 +82,12 @@ void report_json(const bench_report *r, const bench_compile *compile) {
                  {"cache", cache_name(in)}};
     printf("{");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) report_json_text(texts[i].key, texts[i].text), printf(", ");
+    if (in->form) report_json_text("form", in->form->name), printf(", ");
     printf("\"index\": %d, \"n\": %llu, \"blocks\": %d, ", in->device->index, (unsigned long long)in->n, r->blocks);
-    if (r->ceiling > 0)
-        printf("\"%s_bytes_per_second\": %.6g, ", in->task->primitive == BENCH_REDUCE ? "read" : "copy", r->ceiling);
+    if (r->ceiling > 0) printf("\"%s_bytes_per_second\": %.6g, ", is_copied(in->task) ? "copy" : "read", r->ceiling);
     if (compile)
-        printf("\"of_read\": %.6g, \"plan_seconds\": %.4g, \"first_call_seconds\": %.4g, ", grid_share(r),
-               compile->plan_seconds, compile->call_seconds);
+        printf("\"of_%s\": %.6g, \"plan_seconds\": %.4g, \"first_call_seconds\": %.4g, ", is_copied(in->task) ? "copy" : "read",
+               grid_share(r), compile->plan_seconds, compile->call_seconds);
     printf("\"engines\": [");
     for (int e = 0; e < r->count; e++) {
         const bench_timing *t = &r->timings[e];

@@ -15,6 +15,7 @@ extern "C" {
 
 /* The ways to cut the items. */
 typedef enum segments_cut {
+    CUT_ONE,      /* all items are one segment */
     CUT_ROWS,     /* rows of `size` */
     CUT_SHIFTED,  /* rows of `size`, from item 1 on, so that no row is aligned to 16 bytes */
     CUT_COLUMNS,  /* columns of height `size` */
@@ -36,6 +37,8 @@ typedef struct bench_segments {
     tally_segments_by by;
     tally_op op, also; /* also: a second op in the same pass; 0: none */
     tally_dtype in;
+    int is_masked;     /* ARRAY_MAP is a mask */
+    int is_scan;       /* each segment is scanned; CUT_LENGTHS: by flags, in ARRAY_MAP */
     double bar;        /* least share of a kernel that only reads, on an H200; 0: none */
     uint64_t n, count; /* items, segments */
     uint64_t first;    /* the place of item 0 */
@@ -53,8 +56,17 @@ typedef struct bench_segments {
 int segments_case(size_t index, uint64_t items, const char *groups, bench_segments *out);
 /* Returns the name of group `index`, or NULL behind the last. */
 const char *segments_group(size_t index);
+/* Sets the shape by the cut, but for CUT_LONG, CUT_MIDDLE and CUT_CHANNELS. `items` are at hand; by
+ * offsets and keys, s->group says which. */
+void segments_shape(bench_segments *s, uint64_t items);
 /* Makes the offsets, of at most `room` entries. Returns 0 when done. */
 int segments_cut_items(bench_segments *s, uint64_t *to, uint64_t room);
+
+/* Sets the axes of the array, of which some are reduced. */
+void segments_axes(const bench_segments *s, tally_axis axes[3]);
+static inline int segments_is_along_axis(const bench_segments *s) {
+    return s->cut == CUT_ROWS || s->cut == CUT_COLUMNS;
+}
 
 /* A result: the values of the case's ops. */
 typedef struct segments_result {
@@ -70,7 +82,8 @@ int segments_poison(const bench_input *input, const segments_result *result);
 int segments_check(const bench_input *input, const char *engine, const segments_result *result, const double *expected);
 
 /* segments_ours.c: tally as an engine, unchecked by offsets and keys. Its value is the number of
- * segments. */
+ * segments. segments_ours_plan makes its plan alone, and leaves the error to the caller. */
+tally_status segments_ours_plan(const bench_input *input, tally_plan **out);
 int segments_ours_open(const bench_input *input, bench_engine *out);
 segments_result segments_ours_result(const bench_engine *engine);
 const char *segments_ours_variant(const bench_engine *engine);

@@ -109,14 +109,24 @@ static void set_middle(bench_segments *s, const case_row *row, uint64_t items) {
              (unsigned long long)s->length, (unsigned long long)inner);
 }
 
+void segments_shape(bench_segments *s, uint64_t items) {
+    s->first = s->cut == CUT_SHIFTED;
+    if (s->cut == CUT_ONE) set_axes(s, 1, items, 1);
+    if (s->cut == CUT_ROWS || s->cut == CUT_SHIFTED) set_axes(s, (items - s->first) / s->size, s->size, 1);
+    if (s->cut == CUT_COLUMNS) set_axes(s, 1, s->size, items / s->size);
+    if (s->cut == CUT_WIDTHS) set_axes(s, 1, items / s->size, s->size);
+    if (s->cut < CUT_LENGTHS) return;
+    s->by = strcmp(s->group, "keys") ? TALLY_BY_OFFSETS : TALLY_BY_KEYS;
+    s->n = s->size > items ? 0 : items;
+}
+
 /* Sets the shape, and the name. `items` are at hand. */
 static void set_shape(bench_segments *s, const case_row *row, uint64_t items) {
-    s->first = s->cut == CUT_SHIFTED;
+    segments_shape(s, items);
     if (s->cut == CUT_ROWS) name(s, "rows of %llu", s->size);
     if (s->cut == CUT_SHIFTED) name(s, "rows of %llu, unaligned", s->size);
-    if (s->cut == CUT_ROWS || s->cut == CUT_SHIFTED) set_axes(s, (items - s->first) / s->size, s->size, 1);
-    if (s->cut == CUT_COLUMNS) name(s, "columns of height %llu", s->size), set_axes(s, 1, s->size, items / s->size);
-    if (s->cut == CUT_WIDTHS) name(s, "columns, %llu wide", s->size), set_axes(s, 1, items / s->size, s->size);
+    if (s->cut == CUT_COLUMNS) name(s, "columns of height %llu", s->size);
+    if (s->cut == CUT_WIDTHS) name(s, "columns, %llu wide", s->size);
     if (s->cut == CUT_LONG) {
         set_axes(s, row->outer, s->size, 1);
         snprintf(s->name, sizeof(s->name), "%llu row%s of %llu", (unsigned long long)row->outer, row->outer > 1 ? "s" : "",
@@ -128,14 +138,23 @@ static void set_shape(bench_segments *s, const case_row *row, uint64_t items) {
         snprintf(s->name, sizeof(s->name), "axes 0, 2 of (%llu, %d, %llu)", (unsigned long long)s->outer, CHANNELS,
                  (unsigned long long)s->size);
     }
-    if (s->cut < CUT_LENGTHS) return;
-    s->by = strcmp(s->group, "keys") ? TALLY_BY_OFFSETS : TALLY_BY_KEYS;
-    s->n = s->size > items ? 0 : items;
     const int by_keys = s->by == TALLY_BY_KEYS;
     if (s->cut == CUT_LENGTHS) name(s, by_keys ? "runs of mean %llu" : "lengths of mean %llu", s->size);
     if (s->cut == CUT_HALF) name(s, by_keys ? "runs, half in one, others %llu" : "half in one, the others %llu", s->size);
     if (s->cut == CUT_POWER)
         snprintf(s->name, sizeof(s->name), by_keys ? "runs by a power law, %.1f" : "a power law, %.1f", (double)s->size / 10);
+}
+
+void segments_axes(const bench_segments *s, tally_axis axes[3]) {
+    const int of_channels = s->cut == CUT_CHANNELS;
+    const uint64_t extents[] = {s->outer, s->length, s->inner};
+    int64_t stride = 1;
+    for (int a = 3; a--; stride *= (int64_t)extents[a])
+        axes[a] = (tally_axis){.extent = extents[a],
+                               .reduced = (a == 1) != of_channels,
+                               .in_stride = {stride, stride},
+                               .where_stride = stride,
+                               .out_stride = stride};
 }
 
 /* Reads number `index` of the list. Returns 0 behind the last. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* segments_ours.c: tally's reductions of segments as an engine. */
+/* segments_ours.c: tally's reductions of segments, and its scans, as an engine. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,18 +22,20 @@ static int complain(void) {
     return 1;
 }
 
+/* Returns the second input, or NULL if the operator takes one. */
+static tally_buffer *second_of(const bench_input *in) {
+    return tally_op_inputs(in->segments->op) > 1 ? in->buffer[ARRAY_Y] : NULL;
+}
+
 static tally_status by_axes(const ours_state *state, const bench_segments *s) {
-    const int of_channels = s->cut == CUT_CHANNELS;
-    const tally_axis axes[] = {
-        {.extent = s->outer, .reduced = of_channels, .in_stride = {(int64_t)(s->length * s->inner)}},
-        {.extent = s->length, .reduced = !of_channels, .in_stride = {(int64_t)s->inner}},
-        {.extent = s->inner, .reduced = of_channels, .in_stride = {1}},
-    };
+    tally_axis axes[3];
+    segments_axes(s, axes);
     const tally_axes_args args = {.size = sizeof(args),
                                   .axes = axes,
                                   .axis_count = 3,
-                                  .in = {state->input->buffer[ARRAY_X]},
+                                  .in = {state->input->buffer[ARRAY_X], second_of(state->input)},
                                   .in_offset = {s->first},
+                                  .where = s->is_masked ? state->input->buffer[ARRAY_MAP] : NULL,
                                   .out = {state->input->buffer[ARRAY_OUT]}};
     return tally_reduce_axes(state->plan, state->queue, &args);
 }
@@ -42,7 +44,7 @@ static tally_status by_offsets(const ours_state *state, const bench_segments *s)
     const tally_offsets_args args = {.size = sizeof(args),
                                      .count = s->count,
                                      .begins = state->input->buffer[ARRAY_MAP],
-                                     .in = {state->input->buffer[ARRAY_X]},
+                                     .in = {state->input->buffer[ARRAY_X], second_of(state->input)},
                                      .n = s->n,
                                      .out = {state->input->buffer[ARRAY_OUT]}};
     return tally_reduce_offsets(state->plan, state->queue, &args);
@@ -60,10 +62,32 @@ static tally_status by_keys(const ours_state *state, const bench_segments *s) {
     return tally_reduce_keys(state->plan, state->queue, &args);
 }
 
+static tally_status scan_axis(const ours_state *state, const bench_segments *s) {
+    tally_axis axes[3];
+    segments_axes(s, axes);
+    const tally_scan_axis_args args = {.size = sizeof(args),
+                                       .axes = axes,
+                                       .axis_count = 3,
+                                       .axis = 1,
+                                       .in = state->input->buffer[ARRAY_X],
+                                       .out = state->input->buffer[ARRAY_OUT]};
+    return tally_scan_axis(state->plan, state->queue, &args);
+}
+
+static tally_status scan(const ours_state *state, const bench_segments *s) {
+    const tally_scan_args args = {.size = sizeof(args),
+                                  .in = state->input->buffer[ARRAY_X],
+                                  .n = s->n,
+                                  .segments = s->cut == CUT_LENGTHS ? state->input->buffer[ARRAY_MAP] : NULL,
+                                  .out = state->input->buffer[ARRAY_OUT]};
+    return segments_is_along_axis(s) ? scan_axis(state, s) : tally_scan_with(state->plan, state->queue, &args);
+}
+
 static int enqueue(void *pointer) {
     const ours_state *state = pointer;
     const bench_segments *s = state->input->segments;
-    const tally_status status = s->by == TALLY_BY_AXES      ? by_axes(state, s)
+    const tally_status status = s->is_scan                  ? scan(state, s)
+                                : s->by == TALLY_BY_AXES    ? by_axes(state, s)
                                 : s->by == TALLY_BY_OFFSETS ? by_offsets(state, s)
                                                             : by_keys(state, s);
     return status ? complain() : 0;
@@ -116,20 +140,37 @@ static int open_queue(ours_state *state, bench_engine *out) {
     return tally_queue_create(state->input->context, &state->queue) ? complain() : 0;
 }
 
-static tally_status open_plan(ours_state *state, const bench_input *in) {
+static tally_status scan_plan(const bench_input *in, tally_plan **out) {
     const bench_segments *s = in->segments;
-    const int is_by_keys = s->by == TALLY_BY_KEYS;
+    const tally_scan_desc desc = {.size = sizeof(desc),
+                                  .op = s->op,
+                                  .in = s->in,
+                                  .max_n = s->n,
+                                  .flags = segments_is_along_axis(s) ? TALLY_ALONG_AXIS : 0,
+                                  .segments = s->cut == CUT_LENGTHS ? TALLY_SEGMENTS_FLAGS : TALLY_SEGMENTS_NONE};
+    return tally_scan_plan_create(in->context, &desc, out);
+}
+
+tally_status segments_ours_plan(const bench_input *in, tally_plan **out) {
+    const bench_segments *s = in->segments;
     const tally_term_desc terms[] = {{.op = s->op}, {.op = s->also}};
     const tally_segments_desc desc = {.size = sizeof(desc),
                                       .by = s->by,
                                       .in = s->in,
                                       .terms = terms,
                                       .term_count = s->also ? 2 : 1,
-                                      .flags = s->by == TALLY_BY_AXES ? 0 : TALLY_UNCHECKED,
+                                      .flags =
+                                          (s->by == TALLY_BY_AXES ? 0 : TALLY_UNCHECKED) | (s->is_masked ? TALLY_WHERE : 0),
                                       .max_n = s->n,
                                       .max_segments = s->count,
-                                      .key_bytes = is_by_keys ? sizeof(uint32_t) : 0};
-    tally_status status = tally_segments_plan_create(in->context, &desc, &state->plan);
+                                      .key_bytes = s->by == TALLY_BY_KEYS ? sizeof(uint32_t) : 0};
+    return s->is_scan ? scan_plan(in, out) : tally_segments_plan_create(in->context, &desc, out);
+}
+
+static tally_status open_plan(ours_state *state, const bench_input *in) {
+    const bench_segments *s = in->segments;
+    const int is_by_keys = s->by == TALLY_BY_KEYS;
+    tally_status status = segments_ours_plan(in, &state->plan);
     if (!status && is_by_keys) status = tally_buffer_create(in->context, s->count * sizeof(uint32_t), &state->keys);
     if (!status && is_by_keys) status = tally_buffer_create(in->context, sizeof(uint64_t), &state->runs);
     return status;

@@ -26,6 +26,11 @@ void stop_prepare(uint64_t seconds) {
     }
 }
 
+int is_stopped(bench_results *results) {
+    if (!results->stopped) results->stopped = stop_reason();
+    return results->stopped != NULL;
+}
+
 const char *stop_reason(void) {
     if (caught) return caught == SIGINT ? "interrupted" : "terminated";
     return deadline > 0 && units_seconds() > deadline ? "out of time" : NULL;

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "bench/bench.h"
+#include "bench/forms.h"
 #include "oracle/oracle.h"
 #include "tests/support/test_main.h"
 
@@ -21,6 +21,8 @@
 #define ITEMS 9000
 
 static const tally_device_info device = {.backend = "opencl", .index = 1, .name = "Device", .driver = "1.0"};
+
+static const grid_key whole = {&device, NULL};
 
 static const bench_task *task_of(tally_op op) {
     const bench_task *task = bench_tasks();
@@ -199,15 +201,19 @@ static void make_up(made_up *m) {
                                  .compile_threads = 3};
 }
 
-static void expect_printed(const bench_options *options, const bench_results *results, const char *expected) {
+static void expect_grid(const bench_options *options, const bench_results *results, const grid_key *key, const char *expected) {
     char text[4096] = "";
     FILE *file = tmpfile();
     assert_non_null(file);
-    grid_print(file, options, results, &device);
+    grid_print(file, options, results, key);
     rewind(file);
     assert_true(fread(text, 1, sizeof text - 1, file) > 0);
     fclose(file);
     assert_string_equal(text, expected);
+}
+
+static void expect_printed(const bench_options *options, const bench_results *results, const char *expected) {
+    expect_grid(options, results, &whole, expected);
 }
 
 #define SHARES                                                                                                                 \
@@ -282,6 +288,31 @@ static void test_missing(void **unused) {
                    "\n");
 }
 
+/* A form's cells are a grid of their own. */
+static void test_forms(void **unused) {
+    (void)unused;
+    made_up m;
+    make_up(&m);
+    const bench_form *scan = bench_forms;
+    while (strcmp(scan->name, "scan")) scan++;
+    const grid_key key = {&device, scan};
+    const bench_options options = {.grid = 1, .blocks = 7};
+    m.reports[2].input.bytes = report_bytes(&m.reports[2].input);
+    m.reports[2].input.form = scan;
+    m.reports[2].input.task = form_task(scan, TALLY_VAR);
+    assert_null(grid_cell(&m.results, &whole, TALLY_VAR, TALLY_F32));
+    assert_null(grid_cell(&m.results, &key, TALLY_SUM, TALLY_F32));
+    expect_grid(&options, &m.results, &key,
+                "opencl:1: Device, 1.0\n"
+                "scan: scans of the whole array\n"
+                "share of the speed of a copy of as many bytes; arrays of up to 256.0 MiB; medians of 7 blocks\n"
+                "* below 0.90: 1 of 1 cells\n"
+                "\n"
+                "floats          f32\n"
+                "var            0.89*\n"
+                "\n");
+}
+
 /* A signal and the end of the time are reasons to stop, and no plan is begun after that. */
 static void test_stop(void **unused) {
     (void)unused;
@@ -328,14 +359,13 @@ static void test_figure(void **unused) {
     static const char *const there[] = {"<svg",   ">sum<",        ">c64<",      ">0.98<",     ">0.89<", ">1.25x<",
                                         ">1.23<", "2 of 6 cells", "below 0.25", "2^10 items", "</svg>"};
     const bench_options options = {.grid = 1, .blocks = 7, .sizes = {.n = {1024}, .count = 1}};
-    const tally_device_info *const devices[] = {&device};
     char path[] = "/tmp/tally-grid-XXXXXX", text[16384] = "";
     made_up m;
     make_up(&m);
     const int handle = mkstemp(path);
     assert_true(handle >= 0);
     close(handle);
-    assert_int_equal(grid_figure(path, &options, &m.results, devices, 1), 0);
+    assert_int_equal(grid_figure(path, &options, &m.results, &whole, 1), 0);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_true(fread(text, 1, sizeof text - 1, file) > 0);
@@ -343,14 +373,15 @@ static void test_figure(void **unused) {
     unlink(path);
     for (size_t i = 0; i < COUNT(there); i++)
         if (!strstr(text, there[i])) fail_msg("%s is not in %s", there[i], text);
-    assert_int_equal(grid_figure("/dev/null/x.svg", &options, &m.results, devices, 1), 1);
+    assert_int_equal(grid_figure("/dev/null/x.svg", &options, &m.results, &whole, 1), 1);
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expected), cmocka_unit_test(test_equal_blocks), cmocka_unit_test(test_repeats),
-        cmocka_unit_test(test_items),    cmocka_unit_test(test_tables),       cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_ratios),   cmocka_unit_test(test_figure),       cmocka_unit_test(test_stop)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_expected), cmocka_unit_test(test_equal_blocks),
+                                       cmocka_unit_test(test_repeats),  cmocka_unit_test(test_items),
+                                       cmocka_unit_test(test_tables),   cmocka_unit_test(test_missing),
+                                       cmocka_unit_test(test_forms),    cmocka_unit_test(test_ratios),
+                                       cmocka_unit_test(test_figure),   cmocka_unit_test(test_stop)};
     return test_main(argc, argv, "The grid of tally_bench, without a device.", tests, sizeof tests / sizeof tests[0], NULL,
                      NULL);
 }

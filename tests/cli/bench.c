@@ -263,6 +263,44 @@ void test_bench_grid_table(void **unused) {
     }
 }
 
+/* Each form is a grid of its own, in the order of the table. */
+void test_bench_grid_forms(void **unused) {
+    (void)unused;
+    need_device();
+    if (!has_bench()) test_skip("tally_bench is not here");
+    static const char *const cells[][3] = {{"rows-32", "sum", "f32"},        {"rows-32", "dot", "f32"},
+                                           {"rows-32", "sum", "i8"},         {"rows-32", "dot", "i8"},
+                                           {"masked-rows-32", "sum", "f32"}, {"masked-rows-32", "dot", "f32"},
+                                           {"masked-rows-32", "sum", "i8"},  {"masked-rows-32", "dot", "i8"},
+                                           {"scan", "sum", "f32"},           {"scan", "sum", "i8"}};
+    static const char *const grids[] = {"rows-32", "masked-rows-32", "scan"};
+    char words[256], path[512], text[65536] = "";
+    snprintf(words, sizeof(words),
+             "bench --backend %s --forms scan,masked-rows-32,rows-32 --ops sum,dot --dtypes i8,f32 --bytes 64K --json "
+             "--plot forms.svg",
+             device);
+    const result r = run(NULL, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    assert_int_equal(count_lines(r.out), COUNT(cells) + COUNT(grids));
+    for (unsigned line = 0; line < COUNT(cells) + COUNT(grids); line++) {
+        json_object *o = parse_line(&r, line);
+        const int is_cell = line < COUNT(cells);
+        assert_string_equal(text_member(o, "form"), is_cell ? cells[line][0] : grids[line - COUNT(cells)]);
+        if (is_cell) assert_string_equal(text_member(o, "op"), cells[line][1]);
+        if (is_cell) assert_string_equal(text_member(o, "dtype"), cells[line][2]);
+        if (is_cell) assert_true(json_object_get_double(member(o, line < 8 ? "of_read" : "of_copy")) > 0);
+        json_object_put(o);
+    }
+    snprintf(path, sizeof(path), "%s/forms.svg", folder_path());
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+    fclose(f);
+    assert_non_null(strstr(text, "rows of 32, with a mask. "));
+    assert_non_null(strstr(text, "share of a copy"));
+}
+
 /* The grid ends after its time, says so, and still writes the table and the picture. */
 void test_bench_grid_ends(void **unused) {
     (void)unused;
@@ -331,14 +369,17 @@ void test_bench_usage(void **unused) {
         {"bench --grid --bytes 63", "64 to 2^32", 2},
         {"bench --grid --bytes", "--bytes needs an argument", 2},
         {"bench --bytes 1M", "of --grid", 2},
+        {"bench --forms rows-33", "--forms rows-33: 'rows-33': did you mean rows-32? there are whole, rows-4, ", 2},
+        {"bench --forms scan --sizes 2^10,2^11", "a grid has one size", 2},
+        {"bench --forms scan --bar", "a grid has no --bar", 2},
         {"bench --compile", "of --grid", 2},
         {"bench --seconds 5", "of --grid", 2},
         {"bench --grid --seconds 0", "1 to 86400", 2},
         {"bench --grid --seconds soon", "--seconds soon", 2},
-        {"bench --ops all --bar", "a grid is of reductions", 2},
+        {"bench --ops all --bar", "a grid has no --bar", 2},
         {"bench --plot x.png", "--plot x.png: the plot is an SVG file", 2},
-        {"bench --dtypes all --primitive scan", "a grid is of reductions", 2},
-        {"bench --grid --cache cold", "a grid is of reductions", 2},
+        {"bench --dtypes all --primitive scan", "a grid has no --bar", 2},
+        {"bench --grid --cache cold", "a grid has no --bar", 2},
     };
     if (!has_bench()) test_skip("tally_bench is not here");
     for (size_t i = 0; i < COUNT(rows); i++) {

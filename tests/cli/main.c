@@ -136,6 +136,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bench_scan_bits),
     cmocka_unit_test(test_bench_bar),
     cmocka_unit_test(test_bench_grid),
+    cmocka_unit_test(test_bench_grid_forms),
     ON_HOST(test_bench_grid_table),
     ON_HOST(test_bench_grid_ends),
     cmocka_unit_test(test_bench_usage),
