@@ -78,6 +78,19 @@ INLINE LANE dense_lane(u32 at, CHUNK c, u32 t, u32 team) {
     }
     return own;
 }
+
+/* The same of a row of up to 4 bytes, at any address. Rows of 4 by CUDA on an H200, so and by
+ * dense_lane, share of a kernel that only reads: bor 0.83, 0.17; amax 0.76, 0.13; sum 0.91, 0.60. */
+INLINE LANE dense_word(u32 at, u32 n) {
+    u32 word = 0;
+#pragma unroll
+    for (u32 j = 0; j < 4; j++) {
+        u32 byte = 0;
+        if (j < n) GET("u8", "=r", byte, at + j)
+        word |= byte << 8 * j;
+    }
+    return lane_bytes(lane_identity(), word);
+}
 #else
 /* Loads lanes first, first + 1, ... of a thread, DENSE_STEP of them, and adds them. `left` items
  * are there from the thread's first lane of the chunk row on, or (0) all that are asked for. */
@@ -133,7 +146,7 @@ typedef struct {
     u32 at, here, lane;
 } DENSE_ROWS;
 
-/* Reduces rows of n items. A thread takes `most` lanes of a row, or all words that it shares. */
+/* Reduces rows of n items. A thread takes `most` lanes of a row, or (0) all words that it shares. */
 INLINE void reduce_rows(const DENSE_ROWS *r, u32 n, u32 team, u32 most) {
     const u32 t = r->lane % team, each = WIDTH / team, row_bytes = n * ITEM_BYTES;
     u32 at = r->at + r->lane / team * row_bytes;
@@ -144,8 +157,7 @@ INLINE void reduce_rows(const DENSE_ROWS *r, u32 n, u32 team, u32 most) {
     KEEP_ROLLED
     for (u32 i = r->lane / team, turn = 0; turn < r->here; turn += each, i += each) {
 #ifdef PADS_BYTES
-        LANE all = dense_lane(at, c, t, team);
-        (void)most;
+        LANE all = most ? dense_word(at, n) : dense_lane(at, c, t, team);
 #else
         LANE all = some_lanes(at + t * ITEM_BYTES, c, most, t, team, r->p);
 #endif
@@ -159,14 +171,17 @@ INLINE void reduce_rows(const DENSE_ROWS *r, u32 n, u32 team, u32 most) {
 /* The same, with text of its own for rows of 1 and 4 items, of which there are so many that each
  * instruction counts, and for each number of lanes of a thread: DENSE_LANES at most. */
 INLINE void reduce_rows_of(const DENSE_ROWS *r, u32 n, u32 team) {
-#ifdef PADS_BYTES
-    reduce_rows(r, n, team, 0);
-#else
+#ifndef PADS_BYTES
     const u32 lanes = min(n, (u32)LANES);
+#endif
     if (n == 1)
         reduce_rows(r, 1, 1, 1);
     else if (n == 4 && team == 1)
         reduce_rows(r, 4, 1, 4);
+#ifdef PADS_BYTES
+    else
+        reduce_rows(r, n, team, 0);
+#else
     else if (lanes <= 4 * team)
         reduce_rows(r, n, team, 4);
 #if DENSE_LANES > 8
