@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "forms.h"
+#include "grid.h"
 #include "tools/print/new_file.h"
 #include "tools/print/output.h"
 #include "tools/print/progress.h"
@@ -102,9 +103,12 @@ static unsigned arrays_of(const bench_run *run, const tally_device_info *device,
     return arrays;
 }
 
-static int fits(const tally_device_info *device, tally_dtype type, uint64_t n) {
-    const uint64_t bytes = n * tally_dtype_bytes(type);
+int bench_fits(const tally_device_info *device, uint64_t bytes) {
     return bytes <= device->max_buffer_bytes && (device->host_memory || bytes <= device->memory_bytes / 4);
+}
+
+static int fits(const tally_device_info *device, tally_dtype type, uint64_t n) {
+    return bench_fits(device, n * tally_dtype_bytes(type));
 }
 
 /* Returns the bytes of each array for the cases of one device, or 0 if there is no case. *arrays
@@ -399,8 +403,10 @@ static int conclude(bench_run *run) {
     if (run->failed_cases) failed = 1, fprintf(stderr, "tally_bench: %d of %d cases failed\n", run->failed_cases, run->cases);
     if (!run->cases && !run->failed_cases && !options->bar && !results->stopped)
         failed = 1,
-        fprintf(stderr, "tally_bench: no case fits these options: scans have sum, min and max alone; an operator may not "
-                        "take the type; --cache cold is of reductions\n");
+        fprintf(stderr, options->forms
+                            ? "tally_bench: no case fits these options\n"
+                            : "tally_bench: no case fits these options: scans have sum, min and max alone; an operator may not "
+                              "take the type; --cache cold is of reductions\n");
     if (options->bar) return bars_print(run->infos, run->device_count, &run->results, options->json) || failed;
     if (options->bits && bits_print(&run->results, options->json ? stderr : stdout)) failed = 1;
     return failed;

@@ -154,22 +154,22 @@ static int measure_copy(const bench_options *options, const bench_input *input, 
     if (!open) return 0;
     if (open(input, &copy)) return 1;
     copy.name = PEER_COPY;
-    /* Of a form's cell the copy is of as many bytes, of which the host does not know all. */
-    const int failed = (!input->form && check_output(input, &copy, 1)) || measure(PEER_COPY, &copy, 1, options, 1, &timing);
+    const int failed = check_output(input, &copy, 1) || measure(PEER_COPY, &copy, 1, options, 1, &timing);
     copy.close(copy.state);
     const double seconds = timing.gpu_seconds > 0 ? timing.gpu_seconds : timing.seconds;
     if (!failed) *out = 2 * (double)array_bytes(ARRAY_X, input->in, input->n) / seconds;
     return failed;
 }
 
-/* Measures the ceiling itself. Half of the bytes of a form's cell are copied to the other half. */
+/* Measures the ceiling itself. */
 static int measure_now(const bench_options *options, const bench_input *input, double *out) {
-    bench_input bytes = *input;
-    if (!is_copied(input->task)) return tally_measure_read(input->context, report_bytes(input), out) != TALLY_OK;
-    if (!input->form) return measure_copy(options, input, out);
-    bytes.in = TALLY_U8;
-    bytes.n = input->bytes / 2;
-    return measure_copy(options, &bytes, out);
+    const uint64_t bytes = report_bytes(input);
+    const int copies = is_copied(input->task);
+    if (copies && !input->form) return measure_copy(options, input, out);
+    const tally_status status =
+        copies ? tally_measure_copy(input->context, bytes / 2, out) : tally_measure_read(input->context, bytes, out);
+    if (status) fprintf(stderr, "tally_bench: %s\n", tally_last_error());
+    return status != TALLY_OK;
 }
 
 /* A grid has hundreds of cells of few sizes, and each measurement of a ceiling fills a buffer. So

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* forms.c: the table of a grid's forms, the shapes of their cells, and what lies in ARRAY_MAP. It is
- * compiled with OpenMP. */
+/* forms.c: the table of a grid's forms, the shapes of their cells, and what lies in ARRAY_MAP. It
+ * is compiled with OpenMP. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/forms.h"
@@ -54,7 +55,7 @@ void form_shape(const bench_form *form, tally_op op, tally_dtype in, uint64_t it
     *out = (bench_segments){.group = form->name, .size = form->size, .cut = form->cut, .op = op, .in = in};
     out->is_masked = form->is_masked;
     out->is_scan = form->primitive == BENCH_SCAN;
-    strncpy(out->name, form->text, sizeof(out->name) - 1);
+    snprintf(out->name, sizeof(out->name), "%s", form->text);
     segments_shape(out, items ? items : items_of(form, op, in, bytes));
     if (form->cut == CUT_LENGTHS) out->count = out->n / form->size * 5 / 4 + 64;
 }

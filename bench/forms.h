@@ -46,8 +46,8 @@ int form_fill_map(bench_segments *s, void *map, uint64_t *offsets, uint64_t room
  * right. */
 int form_check(const bench_input *input, bench_engine *engine);
 
-/* forms_compile.c: makes a cell's plan and calls it once on few items. An error is left to the cell,
- * which fails too. */
+/* forms_compile.c: makes a cell's plan and calls it once on few items. Returns the error of the
+ * plan, which the cell reports; that of the call is reported here too. */
 tally_status form_compile(bench_compile *compile);
 
 /* forms_run.c: forms_add adds the plans of a device's cells to the compiles, forms_run times the

@@ -10,12 +10,15 @@
 #include "tools/print/progress.h"
 #include "tools/print/units.h"
 
-/* Sets a cell's shape. Returns 0 if the options leave it out, or if it has no segment. */
+/* Sets a cell's shape. Returns 0 if the options leave it out, if it has no segment, or if it does
+ * not fit the device. */
 static int cell_shape(const bench_options *o, const tally_device_info *device, const bench_form *form, tally_op op,
                       tally_dtype in, bench_segments *out) {
     if (!is_listed(o->ops, tally_op_name(op)) || !is_listed(o->types, tally_dtype_name(in))) return 0;
     if (((in == TALLY_F64 || in == TALLY_C128) && !device->has_f64) || !form_takes(form, op, in)) return 0;
     form_shape(form, op, in, o->sizes.count ? o->sizes.n[0] : 0, o->bytes ? o->bytes : FORM_BYTES, out);
+    for (int a = 0; a < ARRAYS && out->n; a++)
+        if (!bench_fits(device, form_array_bytes(out, a))) return 0;
     return out->n > 0;
 }
 
@@ -29,8 +32,10 @@ static int has_form(const bench_options *o, const bench_form *form) {
 int forms_add(const bench_options *o, tally_context *context, const tally_device_info *device, bench_results *results) {
     bench_segments s;
     int failed = 0;
-    for (const bench_form *form = bench_forms; form->name; form++)
-        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; has_form(o, form) && in < TALLY_DTYPE_END; in++)
+    for (const bench_form *form = bench_forms; form->name; form++) {
+        const size_t before = results->compile_count;
+        if (!has_form(o, form)) continue;
+        for (tally_dtype in = TALLY_DTYPE_DEFAULT + 1; in < TALLY_DTYPE_END; in++)
             for (tally_op op = TALLY_OP_NONE + 1; op < TALLY_OP_END; op++)
                 if (cell_shape(o, device, form, op, in, &s))
                     failed += compile_add(results, &(bench_compile){.device = device,
@@ -39,6 +44,10 @@ int forms_add(const bench_options *o, tally_context *context, const tally_device
                                                                     .task = form_task(form, op),
                                                                     .in = in,
                                                                     .n = s.n});
+        if (results->compile_count == before)
+            fprintf(stderr, "tally_bench: %s by %s:%d: no cell: too few or too many items, or no operator that it takes\n",
+                    form->name, device->backend, device->index);
+    }
     return failed;
 }
 
@@ -72,12 +81,14 @@ static int make_input(forms_bench *b, const bench_form *form) {
         if (s->cut == CUT_LENGTHS) s->count = b->map_count, s->offsets = b->offsets;
         return 0;
     }
+    b->map_form = NULL;
     if (form_fill_map(s, b->items.host[ARRAY_MAP], b->offsets, b->room))
         return fprintf(stderr, "tally_bench: %s: there are too many segments\n", s->name), 1;
+    if (bench_send(&b->input, ARRAY_MAP, 0, form_array_bytes(s, ARRAY_MAP))) return complain();
     b->map_form = form;
     b->map_n = s->n;
     b->map_count = s->count;
-    return bench_send(&b->input, ARRAY_MAP, 0, form_array_bytes(s, ARRAY_MAP)) ? complain() : 0;
+    return 0;
 }
 
 /* Times a cell, and keeps its report. */
@@ -107,9 +118,9 @@ static int run_cell(forms_bench *b, const bench_compile *c) {
     return time_cell(b);
 }
 
-/* Opens arrays that have room for every cell of the device. */
+/* Opens arrays that have room for every cell of the device. None, if it has no cells. */
 static int open_arrays(forms_bench *b) {
-    uint64_t bytes[ARRAYS] = {0}, most = 0, copied = 0;
+    uint64_t bytes[ARRAYS] = {0}, most = 0;
     bench_segments s;
     for (size_t i = 0; i < b->results->compile_count; i++) {
         const bench_compile *c = &b->results->compiles[i];
@@ -119,14 +130,10 @@ static int open_arrays(forms_bench *b) {
         for (int a = 0; a < ARRAYS; a++) {
             const uint64_t needed = form_array_bytes(&s, a);
             if (needed > bytes[a]) bytes[a] = needed;
+            if (needed > most) most = needed;
         }
-        if (s.is_scan && form_bytes(&s) / 2 > copied) copied = form_bytes(&s) / 2;
     }
-    /* The copy that scans are compared with has as many bytes as the largest scan. */
-    if (bytes[ARRAY_X] < copied) bytes[ARRAY_X] = copied;
-    if (bytes[ARRAY_OUT] < copied) bytes[ARRAY_OUT] = copied;
-    for (int a = 0; a < ARRAYS; a++)
-        if (bytes[a] > most) most = bytes[a];
+    if (!most) return 0;
     b->offsets = malloc(b->room * sizeof(*b->offsets) + 1);
     if (!b->offsets || input_open(&b->items, most)) return fprintf(stderr, "tally_bench: the items: %s\n", strerror(errno)), 1;
     for (int a = 0; a < ARRAYS; a++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "forms.h"
+#include "grid.h"
 #include "tools/print/units.h"
 #include "tools/print/wrap.h"
 
@@ -235,7 +236,8 @@ void grid_json(const bench_options *options, const bench_results *results, const
     if (key->form) report_json_text("form", key->form->name), printf(", ");
     report_json_text("device", key->device->name);
     printf(", \"bar\": " GRID_BAR_TEXT ", \"cells\": %d, \"below_bar\": %d, \"bytes\": %llu, \"blocks\": %d, ", counts.cells,
-           counts.low, (unsigned long long)bytes_of(results, key), options->blocks);
+           counts.low, (unsigned long long)(key->form ? options->bytes ? options->bytes : FORM_BYTES : bytes_of(results, key)),
+           options->blocks);
     printf("\"compile_threads\": %d, \"compile_seconds\": %.3f, \"dtypes\": [", results->compile_threads,
            results->compile_seconds);
     for (int t = 0; t < axes.type_count; t++) printf("%s\"%s\"", t ? ", " : "", tally_dtype_name(axes.types[t]));

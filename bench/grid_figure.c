@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "forms.h"
+#include "grid.h"
 #include "tools/print/plot.h"
 #include "tools/print/units.h"
 

@@ -131,10 +131,12 @@ static void print_usage(void) {
                  "bytes. All programs are compiled first, by all cores. Takes every operator and type unless --ops and "
                  "--dtypes name some; --ops all and --dtypes all ask for it too. --plot draws a heat map",
                  NULL, "");
-    print_option("forms LIST", "a grid of each of these forms, of ", form_at,
-                 " (default: whole), or `all`. Of each array but those of `whole` --bytes are 256M by default, and "
-                 "scans are compared with a copy");
-    print_option("bytes N", "of each input of the grid (default: 1G on GPUs, 256M on CPUs); or one number of items, by --sizes",
+    print_option("forms LIST", "tables of other forms than whole arrays, of ", form_at,
+                 " ; `all` alone: every one. Scans are compared with "
+                 "a copy");
+    print_option("bytes N",
+                 "of each input of the grid (default: 1G on GPUs, 256M on CPUs), of other forms the most of an array (256M); "
+                 "or one number of items, by --sizes",
                  NULL, "");
     print_option("seconds N",
                  "the grid ends after N seconds, with the cells that it has by then; so it does when it is interrupted", NULL,
@@ -179,7 +181,7 @@ static void read_all(const char **list, bench_options *options) {
 /* Returns 0 unless options are there that do not go together. */
 static int check_grid(const bench_options *options) {
     if (!options->grid && (options->bytes || options->compile || options->seconds))
-        return complain("--bytes, --compile and --seconds are of --grid");
+        return complain("--bytes, --compile and --seconds are of --grid and --forms");
     if (!options->grid) return 0;
     if (options->bar || options->bits || options->caches || options->primitives || options->maps)
         return complain("a grid has no --bar, --bits, --cache, --primitive, --maps");

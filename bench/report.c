@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "forms.h"
+#include "grid.h"
 #include "tools/print/units.h"
 #include "tools/print/wrap.h"
 

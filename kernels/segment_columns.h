@@ -130,11 +130,12 @@ INLINE void add_columns(LANE own[][OWN], const SOURCE *at, const u32 *is, int ab
                     lane_step(own[k][f % OWN], column_items(&v[f], k), c, row + f / OWN, turn + f % OWN * team, at[0].p);
 }
 
-/* Rows at a time behind the last ROWS_ABREAST: lanes that are not there take as many instructions
- * as others. Share of a kernel that only reads, columns of 256 items by CUDA on an H200, with
- * ROWS_ABREAST and with these: sum of i8 0.17, 0.54; max of i8 0.14, 0.39; nrm2 of f16 0.08, 0.26;
- * argmax of f32 0.33, 0.52. */
-#define FEW_ROWS ((int)(ROWS_ABREAST < 2 ? 1 : 2))
+/* Rows that a thread loads at once where fewer than ROWS_ABREAST are left. Absent lanes take as
+ * many instructions as others. Share of a kernel that only reads, columns of 256 items by CUDA on
+ * an H200, with ROWS_ABREAST and with these: sum of i8 0.17, 0.54; max of i8 0.14, 0.39; nrm2 of
+ * f16 0.08, 0.26; argmax of f32 0.33, 0.52. */
+#define LAST_ROWS ((int)(ROWS_ABREAST < 2 ? 1 : 2))
+/* Adds `rows` rows at once, as long as there are as many. */
 #define WALK_COLUMNS(rows)                                                                                                     \
     {                                                                                                                          \
         KEEP_ROLLED                                                                                                            \
@@ -153,7 +154,7 @@ INLINE void share_of_columns(LANE *all, const SOURCE *from, const u32 *is, int a
     LANE level[COLUMNS][TURN_LEVELS];
 #endif
     const u32 turns = team / split;
-    const int few = abreast ? FEW_ROWS : 1;
+    const int few = abreast ? LAST_ROWS : 1;
     KEEP_ROLLED
     for (u32 q = 0; q < turns; q++) {
         const u32 turn = share + split * turn_of(q, turns);
@@ -164,7 +165,7 @@ INLINE void share_of_columns(LANE *all, const SOURCE *from, const u32 *is, int a
         for (int f = 0; f < (abreast ? 1 : COLUMNS); f++) at[f] = source_on(from[f], turn, step);
 #pragma unroll
         for (int f = 0; f < COLUMNS * OWN; f++) own[f / OWN][f % OWN] = lane_identity();
-        if (abreast && ROWS_ABREAST > FEW_ROWS) WALK_COLUMNS(ROWS_ABREAST)
+        if (abreast && ROWS_ABREAST > LAST_ROWS) WALK_COLUMNS(ROWS_ABREAST)
         WALK_COLUMNS(few)
         if (row * LANES < c.count) add_columns(own, at, is, abreast, few, step, c, row, turn, team, c.count - row * LANES);
 #pragma unroll

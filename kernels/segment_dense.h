@@ -80,7 +80,8 @@ INLINE LANE dense_lane(u32 at, CHUNK c, u32 t, u32 team) {
 }
 
 /* The same of a row of up to 4 bytes, at any address. Rows of 4 by CUDA on an H200, so and by
- * dense_lane, share of a kernel that only reads: bor 0.83, 0.17; amax 0.76, 0.13; sum 0.91, 0.60. */
+ * dense_lane, share of a kernel that only reads: bor 0.83, 0.17; amax 0.76, 0.13; sum 0.91,
+ * 0.60. */
 INLINE LANE dense_word(u32 at, u32 n) {
     u32 word = 0;
 #pragma unroll
@@ -146,7 +147,8 @@ typedef struct {
     u32 at, here, lane;
 } DENSE_ROWS;
 
-/* Reduces rows of n items. A thread takes `most` lanes of a row, or (0) all words that it shares. */
+/* Reduces rows of n items. A thread takes `most` lanes of a row, or (0) all words that it
+ * shares. */
 INLINE void reduce_rows(const DENSE_ROWS *r, u32 n, u32 team, u32 most) {
     const u32 t = r->lane % team, each = WIDTH / team, row_bytes = n * ITEM_BYTES;
     u32 at = r->at + r->lane / team * row_bytes;

@@ -156,7 +156,9 @@ INLINE LOADED_ARRAYS load_arrays(SOURCE in, int count, int ahead, LOADED *room) 
 #define READS_IN_ORDER 0
 #elif defined(HELD)
 #define READS_IN_ORDER (HELD == ROW_LANES)
-#elif defined(SUMS_DEVIATIONS) || defined(GUESSES_COMBINE)
+#elif defined(SUMS_DEVIATIONS)
+#define READS_IN_ORDER (LOADED_BYTES >= 4)
+#elif defined(GUESSES_COMBINE)
 #define READS_IN_ORDER 1
 #else
 #define READS_IN_ORDER 0

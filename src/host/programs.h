@@ -152,8 +152,8 @@ const tally_host_program *tally_host_program_for(unsigned op, unsigned in);
 /* Returns the code for this processor. Its programs are NULL if the build has none (a cross
  * build). */
 const tally_host_code *tally_host_code_here(void);
-/* True on processors that are faster without prefetches where items are read in the order of memory:
- * AMD's. Set with the code. */
+/* True on processors that are faster without prefetches where items are read in the order of
+ * memory: AMD's, measured on Zen 4. Set with the code. */
 extern bool tally_host_fetches_ahead;
 /* Returns the name of its instruction set: "base", "AVX2, FMA" or "AVX-512". */
 const char *tally_host_code_name(void);

@@ -29,7 +29,7 @@ static void test_shapes(void **unused) {
                 if (!form_takes(form, op, in)) continue;
                 form_shape(form, op, in, 0, SHAPE_BYTES, &s);
                 form_shape(form, op, in, s.n, 0, &same);
-                assert_memory_equal(&s, &same, sizeof(s));
+                assert_true(s.n == same.n && s.count == same.count && s.length == same.length && s.inner == same.inner);
                 assert_true(s.n > 0 && s.count > 0);
                 assert_string_equal(s.name, form->text);
                 /* The largest array has nearly all of the bytes. */
@@ -136,8 +136,9 @@ static void check_cell(tally_context *context, const bench_form *form, tally_op 
     s.spoils = 1;
     for (int end = 0; end < ends; end++) {
         s.at = end ? bytes - 1 : 0;
-        /* The sign of a scan's last value, which may round otherwise; the index of an argmax. */
-        if (end && s.out[s.at] == 0 && form->cut == CUT_ONE) s.at = bytes - form_result_bytes(op, in);
+        /* The last value of a scan may be off by its rounding, which no integer is: its lowest
+         * byte. A float's highest byte has the sign and the exponent. */
+        if (end && form->cut == CUT_ONE && (op == TALLY_ARGMAX || in == TALLY_I8)) s.at = bytes - form_result_bytes(op, in);
         expect_verdict(form, &c.input, &spoilt, 0);
     }
     expect_verdict(form, &c.input, &nothing, 0);
@@ -159,7 +160,7 @@ static void test_check(void **unused) {
     tally_context_destroy(context);
 }
 
-/* A plan is made and called; an operator that scans do not have is E_UNSUPPORTED. */
+/* A plan of each form is made and called. */
 static void test_compile(void **unused) {
     (void)unused;
     tally_context *context = NULL;

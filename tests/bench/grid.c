@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "bench/forms.h"
+#include "bench/grid.h"
 #include "oracle/oracle.h"
 #include "tests/support/test_main.h"
 

@@ -279,7 +279,7 @@ void test_bench_grid_forms(void **unused) {
              "bench --backend %s --forms scan,masked-rows-32,rows-32 --ops sum,dot --dtypes i8,f32 --bytes 64K --json "
              "--plot forms.svg",
              device);
-    const result r = run(NULL, words);
+    result r = run(NULL, words);
     assert_string_equal(r.err, "");
     assert_int_equal(r.code, 0);
     assert_int_equal(count_lines(r.out), COUNT(cells) + COUNT(grids));
@@ -299,6 +299,11 @@ void test_bench_grid_forms(void **unused) {
     fclose(f);
     assert_non_null(strstr(text, "rows of 32, with a mask. "));
     assert_non_null(strstr(text, "share of a copy"));
+    snprintf(words, sizeof(words), "bench --backend %s --forms whole --ops sum --bytes 64K --dtypes f32 --peers none", device);
+    r = run(NULL, words);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, " of 1 cells\n"));
 }
 
 /* The grid ends after its time, says so, and still writes the table and the picture. */
@@ -325,6 +330,15 @@ static result must_say(const char *words, const char *says, int code) {
     const result r = run(NULL, words);
     if (r.code != code || !strstr(r.err, says)) fail_msg("%s: exit code %d: %s", words, r.code, r.err);
     return r;
+}
+
+void test_bench_forms_usage(void **unused) {
+    (void)unused;
+    if (!has_bench()) test_skip("tally_bench is not here");
+    must_say("bench --forms rows-33", "--forms rows-33: 'rows-33': did you mean rows-32? there are whole, rows-4, ", 2);
+    must_say("bench --forms scan --sizes 2^10,2^11", "a grid has one size", 2);
+    must_say("bench --forms scan --bar", "a grid has no --bar", 2);
+    must_say("bench --backend host --forms masked --ops sum --bytes 64K", "masked by host:0: no cell: too few", 1);
 }
 
 void test_bench_usage(void **unused) {
@@ -369,9 +383,6 @@ void test_bench_usage(void **unused) {
         {"bench --grid --bytes 63", "64 to 2^32", 2},
         {"bench --grid --bytes", "--bytes needs an argument", 2},
         {"bench --bytes 1M", "of --grid", 2},
-        {"bench --forms rows-33", "--forms rows-33: 'rows-33': did you mean rows-32? there are whole, rows-4, ", 2},
-        {"bench --forms scan --sizes 2^10,2^11", "a grid has one size", 2},
-        {"bench --forms scan --bar", "a grid has no --bar", 2},
         {"bench --compile", "of --grid", 2},
         {"bench --seconds 5", "of --grid", 2},
         {"bench --grid --seconds 0", "1 to 86400", 2},

@@ -115,6 +115,7 @@ void test_bench_bar(void **unused);
 void test_bench_grid(void **unused);
 void test_bench_grid_table(void **unused);
 void test_bench_grid_forms(void **unused);
+void test_bench_forms_usage(void **unused);
 void test_bench_grid_ends(void **unused);
 void test_bench_usage(void **unused);
 void test_bench_output(void **unused);

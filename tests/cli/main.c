@@ -137,6 +137,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bench_bar),
     cmocka_unit_test(test_bench_grid),
     cmocka_unit_test(test_bench_grid_forms),
+    cmocka_unit_test(test_bench_forms_usage),
     ON_HOST(test_bench_grid_table),
     ON_HOST(test_bench_grid_ends),
     cmocka_unit_test(test_bench_usage),
