@@ -165,7 +165,7 @@ INLINE void share_of_columns(LANE *all, const SOURCE *from, const u32 *is, int a
         for (int f = 0; f < (abreast ? 1 : COLUMNS); f++) at[f] = source_on(from[f], turn, step);
 #pragma unroll
         for (int f = 0; f < COLUMNS * OWN; f++) own[f / OWN][f % OWN] = lane_identity();
-        if (abreast && ROWS_ABREAST > LAST_ROWS) WALK_COLUMNS(ROWS_ABREAST)
+        if (few < (abreast ? ROWS_ABREAST : 1)) WALK_COLUMNS(ROWS_ABREAST)
         WALK_COLUMNS(few)
         if (row * LANES < c.count) add_columns(own, at, is, abreast, few, step, c, row, turn, team, c.count - row * LANES);
 #pragma unroll
