@@ -204,6 +204,15 @@ static void expect_cell(json_object *o, const char *op, const char *dtype) {
     json_object_put(o);
 }
 
+static void read_picture(const char *name, char *text, size_t room) {
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", folder_path(), name);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, room - 1, f)] = 0;
+    fclose(f);
+}
+
 /* Cells in the order of types, then operators; those that are no operation are left out. The last
  * line tells of all, with the types in the order of the table. */
 void test_bench_grid(void **unused) {
@@ -213,7 +222,7 @@ void test_bench_grid(void **unused) {
     static const char *const cells[][2] = {{"sum", "f32"}, {"minmax", "f32"}, {"var", "f32"}, {"dot", "f32"},
                                            {"sum", "u8"},  {"minmax", "u8"},  {"band", "u8"}, {"var", "u8"},
                                            {"dot", "u8"},  {"sum", "c64"},    {"dot", "c64"}};
-    char words[256], path[512], text[65536] = "";
+    char words[256], text[65536];
     snprintf(words, sizeof(words),
              "bench --backend %s --grid --ops sum,minmax,band,var,dot --dtypes c64,u8,f32 --sizes 2^12 --json --plot grid.svg",
              device);
@@ -230,11 +239,7 @@ void test_bench_grid(void **unused) {
     assert_string_equal(json_object_get_string(member(o, "dtypes")), "[ \"f32\", \"c64\", \"u8\" ]");
     assert_string_equal(json_object_get_string(member(o, "ops")), "[ \"sum\", \"minmax\", \"band\", \"var\", \"dot\" ]");
     json_object_put(o);
-    snprintf(path, sizeof(path), "%s/grid.svg", folder_path());
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
-    fclose(f);
+    read_picture("grid.svg", text, sizeof(text));
     assert_non_null(strstr(text, ">minmax<"));
     assert_non_null(strstr(text, "of 11 cells are below 0.90"));
 }
@@ -274,7 +279,7 @@ void test_bench_grid_forms(void **unused) {
                                            {"masked-rows-32", "sum", "i8"},  {"masked-rows-32", "dot", "i8"},
                                            {"scan", "sum", "f32"},           {"scan", "sum", "i8"}};
     static const char *const grids[] = {"rows-32", "masked-rows-32", "scan"};
-    char words[256], path[512], text[65536] = "";
+    char words[256], text[65536];
     snprintf(words, sizeof(words),
              "bench --backend %s --forms scan,masked-rows-32,rows-32 --ops sum,dot --dtypes i8,f32 --bytes 64K --json "
              "--plot forms.svg",
@@ -292,11 +297,7 @@ void test_bench_grid_forms(void **unused) {
         if (is_cell) assert_true(json_object_get_double(member(o, line < 8 ? "of_read" : "of_copy")) > 0);
         json_object_put(o);
     }
-    snprintf(path, sizeof(path), "%s/forms.svg", folder_path());
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
-    fclose(f);
+    read_picture("forms.svg", text, sizeof(text));
     assert_non_null(strstr(text, "rows of 32, with a mask. "));
     assert_non_null(strstr(text, "share of a copy"));
     snprintf(words, sizeof(words), "bench --backend %s --forms whole --ops sum --bytes 64K --dtypes f32 --peers none", device);
