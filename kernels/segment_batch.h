@@ -132,8 +132,18 @@ INLINE void load_offsets(const CALLED *call, const BATCH *b, OFFSET_TYPE *begin,
     }
 }
 
-#define LEAVES 8    /* lanes of a residue class */
-#define OWN_CLASS 1 /* the class of segments that have one residue class, and that of shorter ones */
+/* The longest class that a thread takes alone where most segments are so short, and that has up to
+ * OWN_ITEMS items. Teams for others have LEAVES lanes a thread: those of LEAVES_CLASS are of one
+ * thread. Of bytes that are added four at a time a thread has 32. */
+#ifdef ADDS_WORDS
+#define OWN_CLASS 3
+#define LEAVES_CLASS 3
+#else
+#define OWN_CLASS 1
+#define LEAVES_CLASS (ACC_BYTES <= 4 && HAS_WHOLE_ROWS ? 2 : 1)
+#endif
+#define OWN_ITEMS (OWN << OWN_CLASS)
+#define LEAVES (OWN << LEAVES_CLASS)
 
 /* Notes where the segments' items are in the tile. If `has_first`, the first segment fits, and the
  * batch is cut at the first that does not. Else it is cut at the first that is short enough. */
@@ -167,8 +177,10 @@ INLINE void survey_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH 
 }
 
 /* The classes in the order in which warps take turns: from LONG, a segment a turn, down to
- * OWN_CLASS, with the shorter one, 32 segments a turn. */
-#define TURN_CLASSES (LONG - OWN_CLASS + 1)
+ * LEAVES_CLASS, with the shorter ones that are listed, 32 segments a turn. */
+#define TURN_CLASSES (LONG - LEAVES_CLASS + 1)
+/* Tells whether threads take segments of up to OWN_CLASS alone, as they come. */
+#define HAS_OWN(own, here) (2 * (own) >= (here))
 
 /* Lists the segments by class. All threads of the group take part. */
 INLINE void list_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b) {
@@ -185,8 +197,16 @@ INLINE void list_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b
      * begins. */
     const u32 is_turn = call->lane < TURN_CLASSES, of = is_turn ? LONG - call->lane : 0;
     u32 own = call->lane < CLASSES ? b->found[call->lane] : 0, begin = own, turns = 0;
-    if (is_turn) turns = b->found[of] + (of == OWN_CLASS ? b->found[0] : 0);
-    if (is_turn && of < LONG) turns = (turns + WIDTH - 1) / WIDTH;
+    if (is_turn) turns = b->found[of];
+    if (is_turn && of == LEAVES_CLASS) {
+        u32 short_ones = 0;
+#pragma unroll
+        for (u32 k = 0; k <= OWN_CLASS; k++) short_ones += b->found[k];
+        turns = short_ones + (LEAVES_CLASS > OWN_CLASS ? turns : 0);
+        if (HAS_OWN(short_ones, b->here)) turns -= short_ones;
+    }
+    /* Of a class below LONG, 32 threads take 32 >> (of - LEAVES_CLASS) segments. */
+    if (is_turn && of < LONG) turns = (turns + (WIDTH >> (of - LEAVES_CLASS)) - 1) >> (LONG - 1 - of + LEAVES_CLASS);
 #pragma unroll
     for (u32 by = 1; by < CLASSES; by *= 2) {
         const u32 other = word_of(begin, (call->lane - by) % WIDTH), others = word_of(turns, (call->lane - by) % WIDTH);

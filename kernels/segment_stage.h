@@ -5,192 +5,62 @@
  * Computes: the same as tally_segments_teams of kernels/segment_work.h, to the bit.
  * How: a group takes a batch of neighbouring segments. It copies the items of the first ones, as
  * many as fit its tile of local memory, in 16 bytes a thread and without registers. It sorts the
- * segments by class. A thread then reduces a segment of up to a chunk row alone, by residue classes
- * of its lanes, and a warp one of up to a chunk. The batch goes on behind the segments that fitted.
- * Segments that do not fit, and those that lie far apart or in no order, are reduced from global
- * memory.
- * Needs: kernels/segment_work.h, which defines STAGES for devices and ops that it fits, and
- * kernels/segment_batch.h before it.
+ * segments by class. A segment of up to LEAVES items is then reduced by a thread, one of up to a
+ * chunk row by a team with as many for each thread, and one of up to a chunk by a warp
+ * (segment_tile). The batch goes on behind the segments that fitted. Segments that do not fit, and
+ * those that lie far apart or in no order, are reduced from global memory.
+ * Needs: kernels/segment_work.h, which defines STAGES for devices and ops that it fits,
+ * kernels/segment_tile.h and kernels/segment_batch.h before it.
  * Why: memory speed needs 32 KB in flight on a multiprocessor of an H200, and at most 25
- * instructions of a thread for an item of 4 bytes. A thread that reduces a segment alone takes 5.
+ * instructions of a thread for an item of 4 bytes. A tile of wide items has few segments, so that
+ * one thread for each would leave most of the others idle.
  */
 #ifdef STAGES
 
 /* ---- segments in the tile -------------------------------------------------------------------- */
 
-/* An item, as the words that it is loaded in. Bytes are in little-endian order. */
-typedef union {
-    ITEM item;
-    u32 word;
-    u64 eight[ITEM_BYTES / 8 + 1];
-} STAGED;
-
-/* The address of the item at a place of the tile. */
-INLINE u32 staged_at(const CALLED *call, u32 place) {
-    return call->tile + place * ITEM_BYTES;
+/* Reduces segment i of the batch by a team; thread t of it has `most` lanes. `is` tells whether
+ * there is such a segment. All threads of the warp take part. */
+INLINE void reduce_staged(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 i, u32 is, u32 most, u32 t,
+                          u32 team, int how) {
+    const u32 note = stage->notes[i], n = is ? ITEMS_OF_NOTE(note) : 0;
+    TILED from;
+    from.at = call->tile + (PLACE_OF_NOTE(note) + t) * ITEM_BYTES;
+    const PART p = tiled_part(from, n, most, t, team, how, call->in.p);
+    if (is && t == 0) put_part(p, n, call->out, (i64)(b->at + i), call->initial, call->in.p);
 }
 
-/* Returns the item at an address. */
-INLINE ITEMS staged_items(u32 at) {
-    STAGED v;
-    ITEMS items;
-    if (ITEM_BYTES == 1) GET("u8", "=r", v.word, at)
-    if (ITEM_BYTES == 2) GET("u16", "=r", v.word, at)
-    if (ITEM_BYTES == 4) GET("u32", "=r", v.word, at)
-#pragma unroll
-    for (u32 w = 0; w < ITEM_BYTES / 8; w++) GET("u64", "=l", v.eight[w], at + 8 * w)
-    items.x = v.item;
-    return items;
+/* Reduces the segments in the tile of up to `most` items, OWN or OWN_ITEMS: each thread its own. */
+INLINE void reduce_own(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 most) {
+    KEEP_ROLLED
+    for (u32 i = call->thread; i < b->here; i += GROUP)
+        reduce_staged(call, stage, b, i, ITEMS_OF_NOTE(stage->notes[i]) <= most, most, 0, 1, SHORT);
 }
 
-/* Returns the item at an address, or 0 if `is` is 0. */
-INLINE ITEMS staged_items_if(u32 at, u32 is) {
-    STAGED v;
-    ITEMS items;
-    v.word = 0;
-    if (ITEM_BYTES == 1) GET_IF("u8", "+r", v.word, at, is)
-    if (ITEM_BYTES == 2) GET_IF("u16", "+r", v.word, at, is)
-    if (ITEM_BYTES == 4) GET_IF("u32", "+r", v.word, at, is)
-#pragma unroll
-    for (u32 w = 0; w < ITEM_BYTES / 8; w++) {
-        v.eight[w] = 0;
-        GET_IF("u64", "+l", v.eight[w], at + 8 * w, is)
-    }
-    items.x = v.item;
-    return items;
-}
-
-#define CLASS_LEVELS 4 /* of a counter of the most residue classes */
-
-/* Combines two neighbours, of which b comes first if `swapped`. */
-INLINE LANE combine_swapped(LANE a, LANE b, u32 swapped) {
-    if (sizeof(LANE) <= 8) return swapped ? lane_combine(b, a) : lane_combine(a, b);
-    const LANE first = swapped ? b : a, second = swapped ? a : b;
-    return lane_combine(first, second);
-}
-
-/* Adds a residue class to the counter, level by level. */
-#define PUSH_LEVEL(b, AND_NEXT)                                                                                                \
-    if (k >> (b)&1) {                                                                                                          \
-        own[0] = combine_swapped(level[b], own[0], x >> (b)&1);                                                                \
-        AND_NEXT                                                                                                               \
-    } else {                                                                                                                   \
-        level[b] = own[0];                                                                                                     \
-    }
-
-/*
- * Reduces n items of class `of` by one thread. It takes the residue classes of LEAVES lanes, or of
- * OWN lanes for class 0, in bit-reversed order. Above OWN_CLASS half of the lanes have items in any
- * case.
- *
- * Threads take the residue classes in different orders, by the bits of x, and swap neighbours of
- * the tree when they combine them: where segments have the same length, fewer threads load from the
- * same bank at once.
- */
-INLINE LANE residues_lane(const CALLED *call, u32 place, u32 n, u32 of) {
-    const u32 classes = of > OWN_CLASS ? 1U << (of - OWN_CLASS) : 1, leaves = of ? LEAVES : OWN;
-    const u32 x = call->lane & (classes - 1);
-    LANE level[CLASS_LEVELS], own[LEAVES];
-    CHUNK c;
-    c.index = 0;
-    c.count = n;
-#pragma unroll 2
-    for (u32 k = 0; k < classes; k++) {
-        const u32 r = of > OWN_CLASS ? reversed_bits(k ^ x) >> (WIDTH - (of - OWN_CLASS)) : 0, at = staged_at(call, place + r);
-#pragma unroll
-        for (u32 j = 0; j < leaves; j++) {
-            const u32 i = r + j * classes, item = at + j * classes * ITEM_BYTES, has = of > OWN_CLASS && j < LEAVES / 2;
-            const ITEMS v = has ? staged_items(item) : staged_items_if(item, i < n);
-            own[j] = lane_identity();
-            if (has || i < n) own[j] = lane_step(own[j], v, c, 0, i, call->in.p);
-        }
-#pragma unroll
-        for (u32 by = leaves / 2; by; by /= 2) {
-#pragma unroll
-            for (u32 j = 0; j < by; j++) own[j] = lane_combine(own[j], own[j + by]);
-        }
-        if (of > OWN_CLASS) {
-            PUSH_LEVEL(0, PUSH_LEVEL(1, PUSH_LEVEL(2, PUSH_LEVEL(3, ))))
-        }
-    }
-    return own[0];
-}
-
-/* Reduces n items, up to a chunk, by a warp. */
-INLINE LANE staged_rows(const CALLED *call, u32 place, u32 n) {
-    const u32 t = call->lane;
-    u32 row = 0, at = staged_at(call, place + t);
-    LANE own[OWN];
-    CHUNK c;
-    c.index = 0;
-    c.count = n;
-#pragma unroll
-    for (u32 j = 0; j < OWN; j++) own[j] = lane_identity();
-#pragma unroll 2
-    for (; (row + 1) * LANES <= n; row++, at += LANES * ITEM_BYTES) {
-#pragma unroll
-        for (u32 j = 0; j < OWN; j++)
-            own[j] = lane_step(own[j], staged_items(at + j * WIDTH * ITEM_BYTES), c, row, t + j * WIDTH, call->in.p);
-    }
-#pragma unroll
-    for (u32 j = 0; j < OWN; j++) {
-        const u32 is = row * LANES + t + j * WIDTH < n;
-        const ITEMS v = staged_items_if(at + j * WIDTH * ITEM_BYTES, is);
-        if (is) own[j] = lane_step(own[j], v, c, row, t + j * WIDTH, call->in.p);
-    }
-    own[0] = four_lanes(own);
-    rows_across(own, 1, WIDTH, 0);
-    return own[0];
-}
-
-/* Reduces the segments in the tile of up to class `of`, OWN_CLASS or 0: each thread its own. */
-INLINE void reduce_own(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 of) {
-    EACH_ROW(k, i) {
-        const u32 note = stage->notes[i], n = ITEMS_OF_NOTE(note);
-        if (i < b->here && n <= OWN << of) put_lane(call, residues_lane(call, PLACE_OF_NOTE(note), n, of), n, b->at + i);
-    }
-}
-
-/* Reduces up to 32 of the members from number `m` on, which are of class `of`: each thread one. */
-INLINE void reduce_members(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 m, u32 of) {
-    const u32 end = stage->firsts[of + 1], i = stage->members[min(m + call->lane, end - 1)];
-    const u32 note = stage->notes[i], n = ITEMS_OF_NOTE(note);
-    const LANE all = residues_lane(call, PLACE_OF_NOTE(note), n, of);
-    if (m + call->lane < end) put_lane(call, all, n, b->at + i);
-}
-
-/* Reduces a member of class LONG by a warp. */
-INLINE void reduce_member(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 m) {
-    const u32 i = stage->members[m], note = stage->notes[i], n = ITEMS_OF_NOTE(note);
-    const LANE all = staged_rows(call, PLACE_OF_NOTE(note), n);
-    if (call->lane == 0) put_lane(call, all, n, b->at + i);
-}
-
-/* Reduces the listed segments in the tile; if `has_own`, those of OWN_CLASS are reduced already. */
+/* Reduces the listed segments in the tile, the longest ones first: those of class LONG by warps,
+ * and the others by teams whose threads have LEAVES lanes each. If `has_own`, those of OWN_CLASS
+ * and shorter ones are reduced already. */
 INLINE void reduce_listed(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 has_own) {
     const u32 ends = call->lane < TURN_CLASSES ? stage->turns[call->lane] : ~0U;
-    const u32 turns = word_of(ends, TURN_CLASSES - 1 - has_own);
+    const u32 turns = word_of(ends, TURN_CLASSES - 1);
 #pragma unroll 1
     for (u32 turn = call->thread / WIDTH; turn < turns; turn += WARPS) {
         const u32 c = COUNT_OF(ballot_of(turn >= ends)), own = turn - (c ? word_of(ends, c - 1) : 0), of = LONG - c;
-        const u32 m = stage->firsts[of > OWN_CLASS ? of : 0] + (c ? own * WIDTH : own);
-        if (c == 0)
-            reduce_member(call, stage, b, m);
-        else if (of == 5)
-            reduce_members(call, stage, b, m, 5);
-        else if (of == 4)
-            reduce_members(call, stage, b, m, 4);
-        else if (of == 3)
-            reduce_members(call, stage, b, m, 3);
-        else if (of == 2)
-            reduce_members(call, stage, b, m, 2);
-        else
-            reduce_members(call, stage, b, m, OWN_CLASS);
+        const u32 from = of > LEAVES_CLASS ? of : has_own ? OWN_CLASS + 1 : 0;
+        const u32 first = stage->firsts[from], last = stage->firsts[of + 1] - 1;
+        if (c == 0) {
+            reduce_staged(call, stage, b, stage->members[first + own], 1, OWN, call->lane, WIDTH, BY_CHUNK);
+        } else {
+            const u32 log = of - LEAVES_CLASS, team = 1U << log, m = first + ((own * WIDTH + call->lane) >> log);
+            reduce_staged(call, stage, b, stage->members[min(m, last)], m <= last, LEAVES, call->lane & (team - 1), team,
+                          SHORT);
+        }
     }
 }
 
 /* ---- segments elsewhere ---------------------------------------------------------------------- */
 
+#ifdef PLAIN
 /* Reduces the listed segments of class `of`, up to a chunk row, by teams. */
 INLINE void reduce_apart(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 of) {
     const u32 size = 1U << of, own = call->lane & (size - 1), teams = GROUP >> of, count = b->found[of];
@@ -220,6 +90,19 @@ INLINE void reduce_apart(const CALLED *call, const LOCAL STAGE *stage, const BAT
             if (own == 0 && member[f] < b->here) put_lane(call, lanes[f], n[f], b->at + member[f]);
     }
 }
+#else
+INLINE void reduce_apart(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 of) {
+    const u32 size = 1U << of, teams = GROUP >> of, count = b->found[of];
+#pragma unroll 1
+    for (u32 turn = 0; turn < count; turn += teams) {
+        const u32 m = turn + (call->thread >> of), own = call->lane & (size - 1);
+        SEGMENT segment = called_segment(call, b->at + stage->members[stage->firsts[of] + min(m, count - 1)]);
+        if (m >= count) segment.n = 0;
+        const PART p = team_part(&segment, 0, 0, own, size, BY_STEPS, 0);
+        if (m < count && own == 0) put_part(p, segment.n, call->out, segment.out, call->initial, call->in.p);
+    }
+}
+#endif
 
 /* Reduces a segment by a warp, chunk by chunk. */
 INLINE void reduce_chunks(const CALLED *call, u64 s) {
@@ -301,7 +184,7 @@ INLINE u32 reduce_some(const CALLED *call, LOCAL STAGE *stage, u64 at, u32 here,
     }
     /* Offsets of one array are in order. What is staged may come behind segments that are not. */
     if (is_staged || one_array) b.here = max(min(here, b.found[CUT]), 1U);
-    const u32 is_listed = !is_staged || b.found[LONGEST] > LEAVES;
+    const u32 is_listed = !is_staged || b.found[LONGEST] > OWN_ITEMS;
     if (is_listed) list_segments(call, stage, &b);
     if (!is_staged) {
         BARRIER
@@ -309,12 +192,12 @@ INLINE u32 reduce_some(const CALLED *call, LOCAL STAGE *stage, u64 at, u32 here,
         return b.here;
     }
     await_items(call, parity);
-    /* Where most have one residue class, these are reduced in their order. */
-    const u32 has_own = !is_listed || 2 * stage->firsts[OWN_CLASS + 1] >= b.here;
-    if (b.found[LONGEST] <= OWN)
-        reduce_own(call, stage, &b, 0);
+    /* Where most are so short that a thread takes them alone, these are reduced in their order. */
+    const u32 has_own = !is_listed || HAS_OWN(stage->firsts[OWN_CLASS + 1], b.here);
+    if (HAS_WHOLE_ROWS && b.found[LONGEST] <= OWN)
+        reduce_own(call, stage, &b, OWN);
     else if (has_own)
-        reduce_own(call, stage, &b, OWN_CLASS);
+        reduce_own(call, stage, &b, OWN_ITEMS);
     if (is_listed) reduce_listed(call, stage, &b, has_own);
     return b.here;
 }

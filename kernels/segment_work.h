@@ -26,13 +26,17 @@ KERNEL BOUNDS void tally_segments_clear(CALL_ARGS) {
     if (THREAD_ID == 0) work[0] = 0;
 }
 
-/* Items are staged if they come as they are, from one input, on GPUs that copy to local memory
- * without registers, if the tiles fit 48 KB a group. NVIDIA's OpenCL takes these copies if it has
+/* Items are staged if they have no mask, from one input, on GPUs that copy to local memory without
+ * registers, if the tiles fit 48 KB a group. NVIDIA's OpenCL takes these copies if it has
  * the feature BULK. STAGED_GROUPS groups share a multiprocessor. */
-#if defined(PLAIN) && INPUTS == 1 && defined(SHUFFLES)
+#if !defined(WHERE) && INPUTS == 1 && defined(SHUFFLES)
 #if defined(BULK) || __CUDA_ARCH__ >= 800
 #define STAGES 1
-#define STAGED_GROUPS ((ACC_BYTES <= 8 ? 1024 : 512) / GROUP)
+#ifdef TAKES_PIVOT
+#define STAGED_GROUPS (768 / GROUP)
+#else
+#define STAGED_GROUPS ((ACC_BYTES <= 8 ? 1024 : 768) / GROUP)
+#endif
 #endif
 #endif
 

@@ -26,6 +26,7 @@
 #define WARPS (GROUP / WIDTH)
 #define WARP_BARRIER asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 #define LOWEST_OF(mask) (31 - LEADING_ZEROS((mask) & (0U - (mask))))
+#define HIGH_WORD(a, b) ((u32)((u64)(a) * (b) >> 32))
 #define THREADS_BELOW(t) ((1U << (t)) - 1)
 
 /* Returns a mask of the threads whose word is not 0. */
@@ -52,13 +53,6 @@ INLINE u32 equals_of(u32 word) {
 REDUCE_BY(most_of, "max")
 REDUCE_BY(sum_of, "add")
 
-/* Returns the word with its bits in reverse. */
-INLINE u32 reversed_bits(u32 word) {
-    u32 reversed;
-    asm volatile("brev.b32 %0, %1;" : "=r"(reversed) : "r"(word));
-    return reversed;
-}
-
 /* Returns the word of thread t. */
 INLINE u32 word_of(u32 word, u32 t) {
     u32 other;
@@ -74,6 +68,11 @@ INLINE u32 word_of(u32 word, u32 t) {
 #define GET_IF(TYPE, CONSTRAINT, word, address, is)                                                                            \
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.shared." TYPE " %0, [%1];}"                                       \
                  : CONSTRAINT(word)                                                                                            \
+                 : "r"(address), "r"(is));
+/* The same for four words at an aligned address. */
+#define GET_VECTOR_IF(word, address, is)                                                                                       \
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %5, 0; @p ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];}"                           \
+                 : "+r"((word)[0]), "+r"((word)[1]), "+r"((word)[2]), "+r"((word)[3])                                          \
                  : "r"(address), "r"(is));
 
 /*
@@ -109,7 +108,6 @@ INLINE u32 word_of(u32 word, u32 t) {
 INLINE void copy_rest(u32 to, GLOBAL const u8 *from, u32 bytes, u32 thread) {
     const u32 words = bytes / 4, at = 3 * words + thread; /* of thread's byte */
     if (thread < words) COPY_WORD(to + 4 * thread, from + 4 * thread)
-    if (ITEM_BYTES < 4 && thread >= words && at < bytes)
-        asm volatile("st.shared.u8 [%0], %1;" ::"r"(to + at), "r"((u32)from[at]) : "memory");
+    if (thread >= words && at < bytes) asm volatile("st.shared.u8 [%0], %1;" ::"r"(to + at), "r"((u32)from[at]) : "memory");
 }
 #endif

@@ -117,6 +117,7 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
         tally_recipe_define(&recipe, "LEAST_BATCH", TALLY_LEAST_BATCH);
         tally_recipe_add(&recipe, "segment_work");
         tally_recipe_add(&recipe, "staging");
+        tally_recipe_add(&recipe, "segment_tile");
         tally_recipe_add(&recipe, "segment_batch");
         tally_recipe_add(&recipe, "segment_stage");
     }
@@ -132,10 +133,12 @@ tally_recipe tally_segments_recipe(const tally_segments_variant *variant, uint32
         tally_recipe_add(&recipe, "segment_columns");
         tally_recipe_add(&recipe, "segment_flat");
     }
-    if (plain && programs & tiles) {
+    if (by_axes && programs & tiles) {
+        recipe.features |= 1u << TALLY_FEATURE_BULK;
         tally_recipe_define(&recipe, "DENSE_BYTES", TALLY_DENSE_BYTES);
         tally_recipe_add(&recipe, "segment_long");
         tally_recipe_add(&recipe, "staging");
+        tally_recipe_add(&recipe, "segment_tile");
         tally_recipe_add(&recipe, "segment_dense");
     }
     return recipe;
@@ -146,16 +149,28 @@ uint64_t tally_segments_flight(const tally_terms *terms) {
     return bytes <= 4 ? 4 : bytes <= 8 ? 2 : 1;
 }
 
-bool tally_segments_are_plain(const tally_segments_plan *plan) {
+bool tally_segments_take_pivot(const tally_segments_plan *plan) {
     const tally_terms *terms = &plan->base.terms;
     for (uint32_t t = 0; t < terms->count; t++)
-        if (terms->list[t].lane.pivot.load) return false;
-    return !(plan->flags & TALLY_WHERE);
+        if (terms->list[t].lane.pivot.load) return true;
+    return false;
+}
+
+bool tally_segments_are_plain(const tally_segments_plan *plan) {
+    return !tally_segments_take_pivot(plan) && !(plan->flags & TALLY_WHERE);
 }
 
 bool tally_segments_take_long(const tally_segments_plan *plan) {
     return plan->by == TALLY_BY_AXES && plan->variant->has_teams && plan->group_threads >= TALLY_LANES &&
            plan->base.max_n > TALLY_CHUNK_ITEMS && tally_segments_are_plain(plan);
+}
+
+/* Tells whether warps stage rows. Plain rows of wide items are as fast without. */
+static bool takes_dense(const tally_segments_plan *plan) {
+    const tally_context *context = plan->base.context;
+    const unsigned features = 1u << TALLY_FEATURE_PTX | 1u << TALLY_FEATURE_BULK;
+    if (plan->base.terms.inputs > 1 || tally_lacking_feature(context, features) != TALLY_FEATURE_END) return false;
+    return tally_dtype_bytes(plan->base.terms.in) <= 4 || !tally_segments_are_plain(plan);
 }
 
 /* Returns when the plan has kernels of its ops: bits TALLY_SEGMENT_. */
@@ -166,6 +181,7 @@ static unsigned when_by_ops(const tally_segments_plan *plan) {
     unsigned when = TALLY_SEGMENT_BY_AXES;
     if (plan->by != TALLY_BY_AXES) return TALLY_SEGMENT_BY_RUNS;
     if (!plan->variant->has_teams) return when;
+    if (takes_dense(plan)) when |= TALLY_SEGMENT_TILES;
     if (!tally_segments_are_plain(plan)) return when | TALLY_SEGMENT_NOT_PLAIN;
     when |= TALLY_SEGMENT_PLAIN;
     if (flight >= 2) when |= TALLY_SEGMENT_ROWS_2;
@@ -174,10 +190,7 @@ static unsigned when_by_ops(const tally_segments_plan *plan) {
     if (tally_lacking_feature(context, 1u << TALLY_FEATURE_PTX) != TALLY_FEATURE_END) return when;
     when |= TALLY_SEGMENT_SHUFFLES;
     if (flight >= 2) when |= TALLY_SEGMENT_SHUFFLES_2;
-    if (terms->inputs > 1) return when;
-    when |= TALLY_SEGMENT_FLAT;
-    if (context->features & 1u << TALLY_FEATURE_BULK && tally_dtype_bytes(terms->in) <= 4) when |= TALLY_SEGMENT_TILES;
-    return when;
+    return terms->inputs > 1 ? when : when | TALLY_SEGMENT_FLAT;
 }
 
 tally_status tally_segments_choose_programs(const tally_segments_plan *plan, tally_program_slot **out, uint32_t *count) {

@@ -62,12 +62,12 @@ extern const tally_segments_variant tally_segments_variants[TALLY_SEGMENTS_VARIA
 /* The most bytes of a batch of more than TALLY_LEAST_BATCH segments that a group stages
  * (kernels/segment_stage.h). Its tile has 160 bytes for each thread. Several tiles may be
  * needed. */
-#define TALLY_BATCH_BYTES(group_threads) (256 * ((group_threads) < 256 ? (group_threads) : 256))
+#define TALLY_BATCH_BYTES(group_threads) (512 * ((group_threads) < 256 ? (group_threads) : 256))
 #define TALLY_LEAST_BATCH 32
 
-/* The most bytes of the rows that a warp stages at once (kernels/segment_dense.h): 32 warps of a
- * multiprocessor take 148 KB. */
-#define TALLY_DENSE_BYTES 4608
+/* The most bytes of the rows that a warp stages at once (kernels/segment_dense.h): the tiles of a
+ * group of 8 warps take 48 KB, and 32 warps of a multiprocessor 192 KB. */
+#define TALLY_DENSE_BYTES 6080
 
 /* Bytes for the accumulators of columns that a group takes as one run
  * (kernels/segment_flat.h). Four groups of a multiprocessor take 144 KB. */
@@ -96,7 +96,7 @@ enum {
     TALLY_SEGMENT_ROWS_4 = 16,     /* four */
     TALLY_SEGMENT_SHUFFLES = 32,   /* warps shuffle */
     TALLY_SEGMENT_SHUFFLES_2 = 64, /* and two chunk rows are loaded at once */
-    TALLY_SEGMENT_TILES = 128,     /* warps shuffle, and stage rows: one input of up to 4 bytes an item */
+    TALLY_SEGMENT_TILES = 128,     /* warps shuffle, and stage rows of one input */
     TALLY_SEGMENT_FLAT = 256,      /* warps shuffle; one input */
     TALLY_SEGMENT_LONG = 512,      /* few long rows */
     TALLY_SEGMENT_CHECK = 1024,    /* of offsets */
@@ -135,6 +135,9 @@ enum {
 enum { TALLY_SEGMENT_KERNELS(TALLY_SEGMENT_KERNEL_NUMBER) TALLY_SEGMENT_KERNEL_END };
 
 typedef struct tally_segments_plan tally_segments_plan;
+/* Tells whether chunks have a pivot. */
+bool tally_segments_take_pivot(const tally_segments_plan *plan);
+
 /* Tells whether a plan has neither a mask nor pivots, so that each item counts as it comes. */
 bool tally_segments_are_plain(const tally_segments_plan *plan);
 

@@ -167,38 +167,69 @@ static bool take_quads(const tally_segments_plan *plan, uint64_t n, tally_way *b
 /* The most chunk rows of a row that is staged; warps of a compute unit that have rows each. */
 #define MOST_DENSE_ROWS 4
 #define BUSY_WARPS 32
+#define VECTOR_BYTES UINT64_C(16) /* that a thread copies at once */
 
-/* Tells whether teams that load rows of n items from memory use most of what they have room for. */
+/* Rows of quads from which on teams load items of 2 bytes from memory, and up to which warps stage
+ * items of 4 bytes that have wide accumulators. */
+#define FILLED_PAIRS 128
+#define STAGED_WIDE 16
+
+/* Tells whether teams that load plain rows of n items from memory use most of what they have room
+ * for. */
 static bool are_filled(const tally_segments_plan *plan, uint64_t n, uint32_t team, bool quads) {
     const uint64_t bytes = tally_dtype_bytes(plan->base.terms.in);
     uint64_t room = (uint64_t)team * THREAD_LANES;
     while (room < n) room *= 2;
-    if (quads) return bytes == 4 || n * bytes % SECTOR_BYTES == 0;
-    return bytes == 4 && 4 * n >= 3 * room;
+    if (!quads) return bytes == 4 && 4 * n >= 3 * room;
+    if (bytes == 2) return n >= FILLED_PAIRS && n * bytes % SECTOR_BYTES == 0;
+    return bytes == 4 && (plan->base.terms.acc.bytes <= 8 || n > STAGED_WIDE);
 }
 
-/* Returns the most lanes of a row that a thread takes: DENSE_LANES of kernels/segment_dense.h.
- * Items of a byte that go to any lane need one. */
-static uint64_t dense_lanes(const tally_segments_plan *plan) {
+/* Returns the most lanes of a row of n items that a thread takes: DENSE_LANES of
+ * kernels/segment_dense.h. Of rows of more than a chunk row it takes 8. Items of a byte that go to
+ * any lane need one. */
+static uint64_t dense_lanes(const tally_segments_plan *plan, uint64_t n) {
     const tally_terms *terms = &plan->base.terms;
-    if (terms->count == 1 && terms->list[0].lane.bytes && !terms->list[0].lane.counts_zeros) return TALLY_LANES;
+    const bool plain = tally_segments_are_plain(plan);
+    if (plain && terms->count == 1 && terms->list[0].lane.bytes && !terms->list[0].lane.counts_zeros) return TALLY_LANES;
+    if (n > TALLY_LANES) return 8;
     return terms->acc.bytes <= 4 ? 32 : terms->acc.bytes <= 8 ? 16 : 8;
+}
+
+/* Returns the bytes from a row to the next one in a tile. Rows of 4, 6, 8, ... vectors have another
+ * one between them, so that threads that load from several rows meet in few banks. So have rows of
+ * 2 vectors that are loaded item by item. */
+static uint64_t dense_stride(const tally_segments_plan *plan, uint64_t bytes) {
+    const uint64_t thread_bytes = dense_lanes(plan, TALLY_LANES) * tally_dtype_bytes(plan->base.terms.in);
+    const bool takes_vectors = !tally_segments_take_pivot(plan) && thread_bytes >= VECTOR_BYTES;
+    if (bytes % (2 * VECTOR_BYTES) || (takes_vectors && bytes == 2 * VECTOR_BYTES)) return bytes;
+    return bytes + VECTOR_BYTES;
 }
 
 /* Takes rows that follow each other without a gap, a tile of them for each warp. `team` threads
  * share a row, so that a tile has one for each team. */
 static bool take_dense(const tally_segments_plan *plan, const tally_array_shape *shape, tally_way *by) {
-    const uint64_t bytes = shape->n * tally_dtype_bytes(plan->base.terms.in);
+    const bool has_where = plan->flags & TALLY_WHERE;
     const uint64_t warps = (uint64_t)BUSY_WARPS * plan->base.context->info.compute_units;
     const uint64_t lanes = shape->n < TALLY_LANES ? shape->n : TALLY_LANES;
+    const uint64_t stride = dense_stride(plan, shape->n * tally_dtype_bytes(plan->base.terms.in));
+    const uint64_t mask = has_where ? dense_stride(plan, shape->n) : 0, bytes = stride + mask;
+    const uint64_t most = dense_lanes(plan, shape->n);
     uint32_t team = 1;
     if (!plan->dense || (shape->n > 1 && !tally_are_rows(shape, 1)) || shape->n > MOST_DENSE_ROWS * TALLY_LANES) return false;
     if (shape->axis[1].in[0] < 0 || (uint64_t)shape->axis[1].in[0] != shape->n) return false;
-    while (TALLY_WARP / team * bytes > TALLY_DENSE_BYTES || team * dense_lanes(plan) < lanes) team *= 2;
-    uint64_t each = TALLY_DENSE_BYTES / (TALLY_WARP / team * bytes); /* rows of a team */
+    if (has_where && ((shape->n > 1 && shape->axis[0].where != 1) || shape->axis[1].where != shape->axis[1].in[0]))
+        return false;
+    while (TALLY_WARP / team * bytes > TALLY_DENSE_BYTES || team * most < lanes) {
+        if (team == TALLY_WARP) return false;
+        team *= 2;
+    }
+    if (shape->n > TALLY_LANES && most < TALLY_LANES && team * most > TALLY_LANES) return false; /* lanes without a thread */
+    uint64_t each = TALLY_DENSE_BYTES / (TALLY_WARP / team * bytes);                             /* rows of a team */
     while (each > 1 && shape->count / (TALLY_WARP / team * each) < warps) each /= 2;
     const uint64_t wide = TALLY_WARP / team * each;
-    *by = (tally_way){plan->dense, team, (uint32_t)wide, 1, plan->group_threads / TALLY_WARP * wide};
+    *by = (tally_way){plan->dense, team, (uint32_t)wide, (uint32_t)(stride | mask << 16),
+                      plan->group_threads / TALLY_WARP * wide};
     return true;
 }
 
@@ -219,7 +250,8 @@ tally_way tally_segments_way(const tally_segments_plan *plan, const tally_segmen
     const uint64_t few = is_across(shape) ? FEW_ROWS : TALLY_LANES;
     const bool quads = plan->quad && are_quads(plan, call, shape);
     if (shape->reduced == 1 && shape->kept == 1 && shape->n) {
-        if (!are_filled(plan, shape->n, team, quads) && take_dense(plan, shape, &by)) return by;
+        const bool plain = tally_segments_are_plain(plan);
+        if (!(plain && are_filled(plan, shape->n, team, quads)) && take_dense(plan, shape, &by)) return by;
         if (quads && take_quads(plan, shape->n, &by)) return by;
         if (plan->few && shape->n <= few) return take_rows(plan, plan->few, 1, team);
         if (plan->rows_2 && !is_across(shape) && shape->n <= 2 * TALLY_LANES) return take_rows(plan, plan->rows_2, 2, team);

@@ -265,9 +265,9 @@ typedef struct rows_array {
 } rows_array;
 
 /* Reduces the rows of each array, by the same plan for up to max_n items (0: the usual), so that
- * each call finds its memory as the last one left it. A device that compiles has some of the
- * descriptors in turn. */
-static void expect_rows(void **state, const rows_array *arrays, size_t count, uint64_t max_n) {
+ * each call finds its memory as the last one left it. `flags` are TALLY_WHERE or 0: the mask's rows
+ * follow each other. A device that compiles has some of the descriptors in turn. */
+static void expect_rows(void **state, const rows_array *arrays, size_t count, uint64_t max_n, uint32_t flags) {
     static const tally_term_desc all[] = {{.op = TALLY_SUM}, {.op = TALLY_ARGMAX}, {.op = TALLY_NRM2}};
     static const tally_segments_desc descs[] = {
         {.op = TALLY_SUM, .in = TALLY_F32},
@@ -283,6 +283,11 @@ static void expect_rows(void **state, const rows_array *arrays, size_t count, ui
         {.op = TALLY_MEAN, .in = TALLY_I32},
         {.op = TALLY_ALLCLOSE, .in = TALLY_F32},
         {.op = TALLY_VAR, .in = TALLY_F32},
+        {.op = TALLY_MAX, .in = TALLY_I8},
+        {.op = TALLY_LOGSUMEXP, .in = TALLY_F32},
+        {.op = TALLY_VAR, .in = TALLY_F16},
+        {.op = TALLY_ARGMIN, .in = TALLY_F64},
+        {.op = TALLY_LOGSUMEXP, .in = TALLY_F64},
     };
     for (size_t v = 0; v < SEGMENTS_VARIANTS; v++)
         for (size_t k = 0; k < TALLY_ARRAY_LENGTH(descs); k++) {
@@ -293,14 +298,18 @@ static void expect_rows(void **state, const rows_array *arrays, size_t count, ui
             desc.by = TALLY_BY_AXES;
             desc.variant = segments_variants[v];
             desc.max_n = max_n;
+            desc.flags = flags;
             if (desc.op && !segments_is_here(state, &of)) continue;
             if (!segments_open(&r, direct_context(state), &desc, NULL)) continue;
             for (size_t a = 0; a < count; a++) {
                 const rows_array *of_rows = &arrays[a];
                 const int64_t step = of_rows->step, row = (int64_t)of_rows->length * (step < 0 ? -step : step) + of_rows->gap;
-                segments_axes array = {.items = {segments_usual_pattern(desc.op), MASK_ONES, of_rows->skew}, .count = 2};
+                const segments_mask mask = !flags || a % 9 == 4 ? MASK_ONES : a % 9 == 7 ? MASK_ZEROS : MASK_RANDOM;
+                segments_axes array = {.items = {segments_usual_pattern(desc.op), mask, of_rows->skew}, .count = 2};
                 array.axes[0] = (tally_axis){.extent = of_rows->rows, .in_stride = {row, row}, .out_stride = -3};
                 array.axes[1] = (tally_axis){.extent = of_rows->length, .reduced = 1, .in_stride = {step, step}};
+                array.axes[0].where_stride = (int64_t)of_rows->length;
+                array.axes[1].where_stride = 1;
                 array.out_strided = a % 2 == 0;
                 segments_run_axes(&r, &array);
             }
@@ -316,7 +325,7 @@ static void test_few_rows(void **state) {
                                         {3, 8193, 5, 1, ALIGNED},  {1, 65537, 0, 1, 0},       {2, 16000, 0, -1, 3},
                                         {3, 12289, 7, 2, 1},       {8, 12288, 0, 1, ALIGNED}, {2, 65536, 0, 1, ALIGNED},
                                         {5, 20001, 0, 1, ALIGNED}, {15, 8191, 1, 1, 0},       {31, 4200, 0, 1, 5}};
-    expect_rows(state, arrays, TALLY_ARRAY_LENGTH(arrays), 0);
+    expect_rows(state, arrays, TALLY_ARRAY_LENGTH(arrays), 0, 0);
 }
 
 /* Rows of up to a chunk: of few of them 128 threads share one, of many a warp has one. The numbers
@@ -326,7 +335,7 @@ static void test_rows_of_a_chunk(void **state) {
                                         {264, 1028, 0, -1, 1},      {265, 1028, 0, 1, ALIGNED}, {528, 2052, 0, 1, ALIGNED},
                                         {529, 4096, 0, 1, ALIGNED}, {530, 3001, 0, 1, 1},       {70, 4095, 7, 2, 0}};
     if (segments_on_cpu(state)) test_skip("a CPU has no such limits");
-    expect_rows(state, arrays, TALLY_ARRAY_LENGTH(arrays), UINT64_C(1) << 22);
+    expect_rows(state, arrays, TALLY_ARRAY_LENGTH(arrays), UINT64_C(1) << 22, 0);
 }
 
 /* Rows of quads of every size of team and number of slots (kernels/segment_quads.h): aligned, at an
@@ -346,14 +355,15 @@ static void test_quads(void **state) {
         arrays[k].length = length;
         if (arrays[k].rows * length > MOST_ITEMS) arrays[k].rows = MOST_ITEMS / length;
     }
-    expect_rows(state, arrays, 2 * LENGTHS, 0);
+    expect_rows(state, arrays, 2 * LENGTHS, 0, 0);
 }
 
 /* Rows that follow each other, of every size of team and number of lanes (kernels/segment_dense.h):
  * aligned, at offsets that are not, few and many of them, and results apart. */
-static void test_dense_rows(void **state) {
-    static const uint64_t lengths[] = {1,  2,  3,  4,  5,  6,   7,   9,   15,  17,  18,  33,  34,  37,  65,  66, 72,
-                                       73, 81, 97, 98, 99, 100, 129, 130, 131, 145, 161, 255, 257, 300, 385, 511};
+static void expect_dense_rows(void **state, uint32_t flags) {
+    static const uint64_t lengths[] = {1,   2,   3,   4,   5,   6,   7,   8,   9,   15,  16,  17,  18,  24,  32,
+                                       33,  34,  37,  48,  64,  65,  66,  72,  73,  80,  81,  96,  97,  98,  99,
+                                       100, 128, 129, 130, 131, 145, 160, 161, 255, 256, 257, 300, 385, 511, 512};
     enum { LENGTHS = TALLY_ARRAY_LENGTH(lengths) };
     static const rows_array forms[] = {{3000, 0, 0, 1, ALIGNED}, {130, 0, 0, 1, 1}, {31, 0, 0, 1, 2}, {1001, 0, 0, 1, 3}};
     enum { MOST_ITEMS = 120000 };
@@ -364,7 +374,15 @@ static void test_dense_rows(void **state) {
         arrays[k].length = lengths[k % LENGTHS];
         if (arrays[k].rows * arrays[k].length > MOST_ITEMS) arrays[k].rows = MOST_ITEMS / arrays[k].length;
     }
-    expect_rows(state, arrays, 2 * LENGTHS, 0);
+    expect_rows(state, arrays, 2 * LENGTHS, 0, flags);
+}
+
+static void test_dense_rows(void **state) {
+    expect_dense_rows(state, 0);
+}
+
+static void test_masked_dense_rows(void **state) {
+    expect_dense_rows(state, TALLY_WHERE);
 }
 
 #define ROW(dtype, name)                                                                                                       \
@@ -398,5 +416,6 @@ const device_test segments_tests[] = {
     {"segments: rows of a chunk", test_rows_of_a_chunk},
     {"segments: rows of quads", test_quads},
     {"segments: rows without gaps", test_dense_rows},
+    {"segments: masked rows without gaps", test_masked_dense_rows},
     {NULL, NULL},
 };

@@ -98,8 +98,7 @@ static void test_cell(void **state) {
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(plain) && !form.offset_bytes && is_plain; k++)
         check_kernel(c, &terms, image.log, plain[k]);
     if (!form.offset_bytes && !is_plain) check_kernel(c, &terms, image.log, "tally_segments_single");
-    if (stages(c) && !form.offset_bytes && is_plain && terms.inputs == 1 && tally_dtype_bytes(c->in) <= 4)
-        check_kernel(c, &terms, image.log, "tally_segments_dense");
+    if (stages(c) && !form.offset_bytes && terms.inputs == 1) check_kernel(c, &terms, image.log, "tally_segments_dense");
     tally_cuda_image_free(&image);
     free(source);
     tally_terms_close(&terms);
@@ -118,7 +117,7 @@ static const struct {
 #define OF_PLAIN                                                                                                               \
     (TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_PLAIN | TALLY_SEGMENT_ROWS_2 | TALLY_SEGMENT_ROWS_4 | TALLY_SEGMENT_SHUFFLES |      \
      TALLY_SEGMENT_SHUFFLES_2 | TALLY_SEGMENT_TILES | TALLY_SEGMENT_FLAT | TALLY_SEGMENT_LONG)
-#define OF_MASKED (TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_NOT_PLAIN)
+#define OF_MASKED (TALLY_SEGMENT_BY_AXES | TALLY_SEGMENT_NOT_PLAIN | TALLY_SEGMENT_TILES)
 
 static void compile_program(const tally_segment_form *form, unsigned program, unsigned when) {
     const tally_terms_desc desc = {.in = TALLY_F32, .single = {.op = TALLY_SUM}};
@@ -151,6 +150,7 @@ static void test_programs(void **unused) {
     form.has_where = 1;
     compile_program(&form, TALLY_SEGMENT_IN_TEAMS, OF_MASKED);
     compile_program(&form, TALLY_SEGMENT_IN_THREADS, OF_MASKED);
+    compile_program(&form, TALLY_SEGMENT_IN_TILES, OF_MASKED);
 }
 
 static void add(int arch, tally_op op, tally_dtype in, unsigned form) {
