@@ -13,8 +13,8 @@
 /* ---- a batch --------------------------------------------------------------------------------- */
 
 #define STAGE_ROWS 4 /* segments of a thread, GROUP apart */
-/* Bytes of a group's tile: 160 a thread, up to 40 KB. BATCH_BYTES (src/segments/segments.h) is
- * less. */
+/* Bytes of a group's tile: 160 a thread, up to 40 KB. A batch may have more (BATCH_BYTES,
+ * src/segments/segments.h): it then takes several tiles. */
 #define TILE_BYTES (160 * (GROUP < 256 ? GROUP : 256))
 #define TILE_ITEMS (TILE_BYTES / ITEM_BYTES)
 #define ALIGNED_BYTES 16
@@ -132,15 +132,20 @@ INLINE void load_offsets(const CALLED *call, const BATCH *b, OFFSET_TYPE *begin,
     }
 }
 
-/* The longest class that a thread takes alone where most segments are so short, and that has up to
- * OWN_ITEMS items. Teams for others have LEAVES lanes a thread: those of LEAVES_CLASS are of one
- * thread. Of bytes that are added four at a time a thread has 32. */
+/* OWN_CLASS is the longest class that threads reduce alone, as they come, where most segments are
+ * that short: up to OWN_ITEMS items. Teams reduce the others. A thread of a team has LEAVES lanes,
+ * so that a segment of LEAVES_CLASS has a team of one thread. Words of bytes allow 32 items a
+ * thread. */
 #ifdef ADDS_WORDS
 #define OWN_CLASS 3
 #define LEAVES_CLASS 3
 #else
 #define OWN_CLASS 1
-#define LEAVES_CLASS (ACC_BYTES <= 4 && HAS_WHOLE_ROWS ? 2 : 1)
+#ifdef TAKES_PIVOT
+#define LEAVES_CLASS 1
+#else
+#define LEAVES_CLASS (ACC_BYTES <= 4 ? 2 : 1)
+#endif
 #endif
 #define OWN_ITEMS (OWN << OWN_CLASS)
 #define LEAVES (OWN << LEAVES_CLASS)

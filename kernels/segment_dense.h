@@ -14,15 +14,16 @@
  * shuffles. Rows of 100 bytes take a team as many instructions as rows of 100 words. A team whose
  * pivot or mask is in memory waits for one load after another.
  */
-#if INPUTS == 1 && defined(SHUFFLES) && defined(BULK)
+#if INPUTS == 1 && defined(SHUFFLES) && defined(BULK) && (ITEM_BYTES <= 4 || !defined(PLAIN))
 #define DENSE 1
 /* The most lanes of a thread: wide ones take more registers. */
 #define DENSE_LANES (ACC_BYTES <= 4 ? 32 : ACC_BYTES <= 8 ? 16 : 8)
 #define VECTOR_BYTES 16
 #define VECTOR_ITEMS ((u32)(VECTOR_BYTES / ITEM_BYTES))
 
-/* A thread may have a row of vectors alone. */
-#if !defined(TAKES_PIVOT) && (defined(ADDS_WORDS) || ITEM_BYTES * (ACC_BYTES <= 4 ? 32 : ACC_BYTES <= 8 ? 16 : 8) >= 16)
+/* A row may be of vectors. The mask of such a row is one, too, so that it has 16 items and more. */
+#if defined(ADDS_WORDS) ||                                                                                                     \
+    (!defined(TAKES_PIVOT) && ITEM_BYTES * DENSE_LANES >= VECTOR_BYTES && (!defined(WHERE) || DENSE_LANES >= VECTOR_BYTES))
 #define TAKES_VECTORS 1
 #endif
 
@@ -36,7 +37,7 @@ typedef struct {
     u32 row_bytes, stride, reciprocal;
 } DENSE_SHAPE;
 
-/* Rows are apart in the tile only if they are aligned. */
+/* Rows are apart in the tile, by a vector, only if they are aligned. */
 INLINE DENSE_SHAPE dense_shape(u32 row_bytes, u32 stride, u64 at) {
     DENSE_SHAPE shape;
     shape.row_bytes = row_bytes;
@@ -66,7 +67,6 @@ INLINE u32 copy_rows(u32 tile, GLOBAL const u8 *x, DENSE_SHAPE shape, u32 rows, 
 #ifdef TAKES_VECTORS
 typedef union {
     u32 word[VECTOR_BYTES / 4];
-    u8 byte[VECTOR_BYTES];
     ITEM item[VECTOR_BYTES / ITEM_BYTES];
 } TILE_VECTOR;
 
@@ -80,9 +80,9 @@ INLINE TILE_VECTOR staged_vector_if(u32 at, u32 is) {
 #endif
 
 #ifdef ADDS_WORDS
-/* Combines a row of up to 4 bytes, at any address. Rows of 4 by CUDA on an H200, so and by
- * tiled_lanes, share of a kernel that only reads: bor 0.83, 0.17; amax 0.76, 0.13; sum 0.91,
- * 0.60. */
+/* Combines a row of up to 4 bytes, at any address. Rows of 4 by CUDA on an H200, December 2026, so
+ * and by 8 words at once, share of a kernel that only reads: bor 0.83, 0.17; amax 0.76, 0.13; sum
+ * 0.91, 0.60. */
 INLINE LANE dense_word(u32 at, u32 n) {
     u32 word = 0;
 #pragma unroll
@@ -187,8 +187,8 @@ typedef struct {
     u32 here, lane;
 } DENSE_ROWS;
 
-/* Reduces rows of n items. A thread takes `most` lanes of a row, or (0) all words that it shares,
- * or (BY_VECTORS) a row of vectors. */
+/* Reduces rows of n items. A thread takes `most` lanes of a row, or (BY_VECTORS) vectors. Where
+ * words are added, `most` is 0 for words, or the row has up to 4 bytes. */
 #define BY_VECTORS (~0U)
 INLINE void reduce_rows(const DENSE_ROWS *r, u32 n, u32 team, u32 most, int how) {
     const u32 log = WIDTH - 1 - LEADING_ZEROS(team), t = r->lane & (team - 1), own = r->lane >> log, each = WIDTH >> log;
@@ -206,7 +206,7 @@ INLINE void reduce_rows(const DENSE_ROWS *r, u32 n, u32 team, u32 most, int how)
         c.count = n;
         const PART p = most == BY_VECTORS ? part_of_lane(vector_lane(from.at - t, n, t, team), c, n)
                        : most             ? part_of_lane(dense_word(from.at, n), c, n)
-                                          : tiled_part(from, n, 0, t, team, BY_CHUNK, r->p);
+                                          : tiled_part(from, n, 0, t, team, TILED_CHUNK, r->p);
 #elif defined(TAKES_VECTORS)
         const PART p = most == BY_VECTORS ? vector_part(from, n, r->p) : tiled_part(from, n, most, t, team, how, r->p);
 #else
@@ -232,36 +232,36 @@ INLINE u32 are_vectors(const DENSE_ROWS *r, u32 n, u32 team) {
     return n * ITEM_BYTES % VECTOR_BYTES == 0 && r->from.at % VECTOR_BYTES == 0;
 }
 
-/* The same, with text of its own for rows of 1 and 4 items, of which there are so many that each
- * instruction counts, for rows of vectors, for rows of more than a chunk row, of which a thread has
- * 8 lanes, and for each number of lanes of a thread: DENSE_LANES at most. */
+/* Reduces rows of n items. Rows of 1 and of 4 items, of which there are so many that each
+ * instruction counts, have code of their own. So have rows of vectors, rows of more than a chunk
+ * row, and each number of lanes of a thread. */
 INLINE void reduce_rows_of(const DENSE_ROWS *r, u32 n, u32 team) {
     if (n == 1)
-        reduce_rows(r, 1, 1, 1, BY_ROW);
+        reduce_rows(r, 1, 1, 1, TILED_ROW);
     else if (n == 4 && team == 1)
-        reduce_rows(r, 4, 1, 4, BY_ROW);
+        reduce_rows(r, 4, 1, 4, TILED_ROW);
 #ifdef TAKES_VECTORS
     else if (are_vectors(r, n, team))
-        reduce_rows(r, n, team, BY_VECTORS, BY_ROW);
+        reduce_rows(r, n, team, BY_VECTORS, TILED_ROW);
 #endif
 #ifdef ADDS_WORDS
     else
-        reduce_rows(r, n, team, 0, BY_CHUNK);
+        reduce_rows(r, n, team, 0, TILED_CHUNK);
 #else
     else if (n > LANES)
-        reduce_rows(r, n, LANES / 8, 8, BY_CHUNK);
+        reduce_rows(r, n, LANES / 8, 8, TILED_CHUNK);
     else if (n <= 4 * team)
-        reduce_rows(r, n, team, 4, BY_ROW);
+        reduce_rows(r, n, team, 4, TILED_ROW);
 #if DENSE_LANES > 8
     else if (n <= 8 * team)
-        reduce_rows(r, n, team, 8, BY_ROW);
+        reduce_rows(r, n, team, 8, TILED_ROW);
 #endif
 #if DENSE_LANES > 16
     else if (n <= 16 * team)
-        reduce_rows(r, n, team, 16, BY_ROW);
+        reduce_rows(r, n, team, 16, TILED_ROW);
 #endif
     else
-        reduce_rows(r, n, team, DENSE_LANES, BY_ROW);
+        reduce_rows(r, n, team, DENSE_LANES, TILED_ROW);
 #endif
 }
 

@@ -20,7 +20,7 @@
 /* ---- segments in the tile -------------------------------------------------------------------- */
 
 /* Reduces segment i of the batch by a team; thread t of it has `most` lanes. `is` tells whether
- * there is such a segment. All threads of the warp take part. */
+ * there is such a segment. All threads of the warp take part, unless `team` is 1. */
 INLINE void reduce_staged(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 i, u32 is, u32 most, u32 t,
                           u32 team, int how) {
     const u32 note = stage->notes[i], n = is ? ITEMS_OF_NOTE(note) : 0;
@@ -34,7 +34,7 @@ INLINE void reduce_staged(const CALLED *call, const LOCAL STAGE *stage, const BA
 INLINE void reduce_own(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 most) {
     KEEP_ROLLED
     for (u32 i = call->thread; i < b->here; i += GROUP)
-        reduce_staged(call, stage, b, i, ITEMS_OF_NOTE(stage->notes[i]) <= most, most, 0, 1, SHORT);
+        reduce_staged(call, stage, b, i, ITEMS_OF_NOTE(stage->notes[i]) <= most, most, 0, 1, TILED_SHORT);
 }
 
 /* Reduces the listed segments in the tile, the longest ones first: those of class LONG by warps,
@@ -49,11 +49,11 @@ INLINE void reduce_listed(const CALLED *call, const LOCAL STAGE *stage, const BA
         const u32 from = of > LEAVES_CLASS ? of : has_own ? OWN_CLASS + 1 : 0;
         const u32 first = stage->firsts[from], last = stage->firsts[of + 1] - 1;
         if (c == 0) {
-            reduce_staged(call, stage, b, stage->members[first + own], 1, OWN, call->lane, WIDTH, BY_CHUNK);
+            reduce_staged(call, stage, b, stage->members[first + own], 1, OWN, call->lane, WIDTH, TILED_CHUNK);
         } else {
             const u32 log = of - LEAVES_CLASS, team = 1U << log, m = first + ((own * WIDTH + call->lane) >> log);
             reduce_staged(call, stage, b, stage->members[min(m, last)], m <= last, LEAVES, call->lane & (team - 1), team,
-                          SHORT);
+                          TILED_SHORT);
         }
     }
 }
@@ -194,9 +194,12 @@ INLINE u32 reduce_some(const CALLED *call, LOCAL STAGE *stage, u64 at, u32 here,
     await_items(call, parity);
     /* Where most are so short that a thread takes them alone, these are reduced in their order. */
     const u32 has_own = !is_listed || HAS_OWN(stage->firsts[OWN_CLASS + 1], b.here);
-    if (HAS_WHOLE_ROWS && b.found[LONGEST] <= OWN)
+#ifndef TAKES_PIVOT
+    if (b.found[LONGEST] <= OWN)
         reduce_own(call, stage, &b, OWN);
-    else if (has_own)
+    else
+#endif
+        if (has_own)
         reduce_own(call, stage, &b, OWN_ITEMS);
     if (is_listed) reduce_listed(call, stage, &b, has_own);
     return b.here;

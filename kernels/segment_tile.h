@@ -6,27 +6,37 @@
  * How: thread t of a team has the lanes that are t modulo `team`. It combines them by halvings, and
  * then the team combines its threads' lanes by shuffles. A segment's items follow each other, and
  * its mask's bytes do, too.
- * Needs: kernels/segment_pivots.h and kernels/staging.h before it.
+ * Needs: kernels/segment_teams.h and kernels/staging.h before it.
  * Why: items are there at once, so a pivot, a mask and each step wait for local memory alone.
  */
 #ifdef SHUFFLES
-/* An item, as the words that it is loaded in. Bytes are in little-endian order. */
+/* An item, as the words that it is loaded in. Bytes are in little-endian order. Numbers of two
+ * halves are aligned as their halves. */
 typedef union {
     ITEM item;
-    u32 word;
+    u32 word[ITEM_BYTES / 4 + 1];
     u64 eight[ITEM_BYTES / 8 + 1];
 } STAGED;
+typedef struct {
+    u8 before;
+    ITEM item;
+} ALIGNED_ITEM;
+#define HAS_EIGHTS (ITEM_BYTES >= 8 && sizeof(ALIGNED_ITEM) - ITEM_BYTES >= 8)
 
 /* Returns the item at an address, or 0 if `is` is 0. */
 INLINE ITEMS staged_items_if(u32 at, u32 is) {
     STAGED v;
     ITEMS items;
-    v.word = 0;
-    if (ITEM_BYTES == 1) GET_IF("u8", "+r", v.word, at, is)
-    if (ITEM_BYTES == 2) GET_IF("u16", "+r", v.word, at, is)
-    if (ITEM_BYTES == 4) GET_IF("u32", "+r", v.word, at, is)
+    v.word[0] = 0;
+    if (ITEM_BYTES == 1) GET_IF("u8", "+r", v.word[0], at, is)
+    if (ITEM_BYTES == 2) GET_IF("u16", "+r", v.word[0], at, is)
 #pragma unroll
-    for (u32 w = 0; w < ITEM_BYTES / 8; w++) {
+    for (u32 w = 0; w < ITEM_BYTES / 4 && !HAS_EIGHTS; w++) {
+        v.word[w] = 0;
+        GET_IF("u32", "+r", v.word[w], at + 4 * w, is)
+    }
+#pragma unroll
+    for (u32 w = 0; w < ITEM_BYTES / 8 && HAS_EIGHTS; w++) {
         v.eight[w] = 0;
         GET_IF("u64", "+l", v.eight[w], at + 8 * w, is)
     }
@@ -38,11 +48,12 @@ INLINE ITEMS staged_items_if(u32 at, u32 is) {
 INLINE ITEMS staged_items(u32 at) {
     STAGED v;
     ITEMS items;
-    if (ITEM_BYTES == 1) GET("u8", "=r", v.word, at)
-    if (ITEM_BYTES == 2) GET("u16", "=r", v.word, at)
-    if (ITEM_BYTES == 4) GET("u32", "=r", v.word, at)
+    if (ITEM_BYTES == 1) GET("u8", "=r", v.word[0], at)
+    if (ITEM_BYTES == 2) GET("u16", "=r", v.word[0], at)
 #pragma unroll
-    for (u32 w = 0; w < ITEM_BYTES / 8; w++) GET("u64", "=l", v.eight[w], at + 8 * w)
+    for (u32 w = 0; w < ITEM_BYTES / 4 && !HAS_EIGHTS; w++) GET("u32", "=r", v.word[w], at + 4 * w)
+#pragma unroll
+    for (u32 w = 0; w < ITEM_BYTES / 8 && HAS_EIGHTS; w++) GET("u64", "=l", v.eight[w], at + 8 * w)
     items.x = v.item;
     return items;
 }
@@ -72,8 +83,8 @@ INLINE TILED tiled_on(TILED place, u32 items) {
 
 /* ---- a thread's lanes ------------------------------------------------------------------------ */
 
-/* Adds lanes first, first + 1, ... of a thread, TILE_STEP of them, of which the first `mine` are
- * there, or (`whole`) all. Returns the number of items, which is for callers with a mask only. */
+/* Adds the items of TILE_STEP lanes of thread t, from lane `first` on. A lane has an item if its
+ * number is below `mine`, or, if `whole`, always. With a mask, returns the number of items. */
 #define TILE_STEP 8
 INLINE u32 add_lanes(LANE *own, TILED from, CHUNK c, u32 row, u32 first, u32 most, u32 t, u32 team, u32 mine, u32 whole,
                      PARAMS p) {
@@ -99,17 +110,18 @@ INLINE u32 add_lanes(LANE *own, TILED from, CHUNK c, u32 row, u32 first, u32 mos
 #define HALVE_TILED(s, combine)                                                                                                \
     if (most > (s)) _Pragma("unroll") for (u32 j = 0; j < (s); j++) own[j] = combine(own[j], own[j + (s)]);
 
-/* Words of a segment's bytes are added as they are. */
+/* Four items of a byte are added as one word. */
 #if defined(PADS_BYTES) && !defined(WHERE)
 #define ADDS_WORDS 1
 #endif
 
-/* How a team takes a segment: of up to a chunk by a team that has all lanes of a row (BY_CHUNK); of
- * up to a chunk row, where all segments of a warp have as many items (BY_ROW), or not (SHORT). */
-#define BY_CHUNK 0
-#define BY_ROW 1
-#define SHORT 2
-/* Long steps have one text for rows with all lanes and for others. */
+/* The ways of a team. TILED_CHUNK: the team has all lanes of a chunk row, and the segment up to a
+ * chunk. TILED_ROW: up to a chunk row, of one length for the whole warp. TILED_SHORT: up to a chunk
+ * row, of any length. */
+#define TILED_CHUNK 0
+#define TILED_ROW 1
+#define TILED_SHORT 2
+/* Whole chunk rows have code of their own. Ops with a pivot have none: their steps are long. */
 #ifdef TAKES_PIVOT
 #define HAS_WHOLE_ROWS 0
 #else
@@ -153,7 +165,7 @@ INLINE LANES_PART tiled_lanes(TILED from, CHUNK c, u32 most, u32 t, u32 team, in
     all.has = 0;
 #pragma unroll
     for (u32 j = 0; j < most; j++) own[j] = lane_identity();
-    if (HAS_WHOLE_ROWS && how == BY_CHUNK) {
+    if (HAS_WHOLE_ROWS && how == TILED_CHUNK) {
 #pragma unroll 2
         for (; (row + 1) * LANES <= c.count; row++) {
 #pragma unroll
@@ -167,13 +179,13 @@ INLINE LANES_PART tiled_lanes(TILED from, CHUNK c, u32 most, u32 t, u32 team, in
         const u32 left = c.count - row * LANES, mine = (left + team - 1 - t) >> log;
 #pragma unroll
         for (u32 first = 0; first < most; first += TILE_STEP) {
-            if (HAS_WHOLE_ROWS && how == BY_ROW && min(most, first + TILE_STEP) * team <= left)
+            if (HAS_WHOLE_ROWS && how == TILED_ROW && min(most, first + TILE_STEP) * team <= left)
                 all.has += add_lanes(own, from, c, row, first, most, t, team, 0, 1, p);
             else if (first < mine)
                 all.has += add_lanes(own, from, c, row, first, most, t, team, mine, 0, p);
         }
         from = tiled_on(from, LANES);
-    } while (!HAS_WHOLE_ROWS && how == BY_CHUNK && ++row * LANES < c.count);
+    } while (!HAS_WHOLE_ROWS && how == TILED_CHUNK && ++row * LANES < c.count);
     HALVE_TILED(16, lane_combine)
     HALVE_TILED(8, lane_combine)
     HALVE_TILED(4, lane_combine)
@@ -231,7 +243,7 @@ INLINE PIVOT tiled_pivot(TILED from, CHUNK c, u32 most, u32 t, u32 team) {
 #endif
 
 /* Returns, in thread 0 of the team, the part of a segment of n items. A thread has `most` lanes.
- * All threads of the warp take part. */
+ * All threads of the warp take part, unless `team` is 1. */
 INLINE PART tiled_part(TILED from, u32 n, u32 most, u32 t, u32 team, int how, PARAMS p) {
     LOCAL EXCHANGE *meet = 0;
     CHUNK c;

@@ -374,6 +374,8 @@ tally_dtype tally_term_initial_integer(const tally_term *term, uint32_t i);
 tally_status tally_terms_check_initial(const tally_terms *terms, const void *initial);
 /* Tells whether an op is the user's. */
 bool tally_terms_are_custom(const tally_terms *terms);
+/* Tells whether four items of a byte may be added as a word, with bytes of 0 that are no items. */
+bool tally_terms_pad_bytes(const tally_terms *terms);
 /* Tells whether the ops combine to the same bits in any order. */
 bool tally_terms_exact(const tally_terms *terms);
 /* Errors: E_UNSUPPORTED when the terms compute in f64 and the device does not. */

@@ -409,6 +409,11 @@ tally_status tally_terms_check(const tally_terms *terms, const tally_device_info
     return tally_fail(TALLY_E_UNSUPPORTED, "%s does not compute in f64", device->name);
 }
 
+bool tally_terms_pad_bytes(const tally_terms *terms) {
+    const tally_term_lane *lane = &terms->list[0].lane;
+    return terms->count == 1 && terms->inputs == 1 && lane->bytes && !lane->bytes_hold && !lane->counts_zeros;
+}
+
 bool tally_terms_exact(const tally_terms *terms) {
     for (uint32_t t = 0; t < terms->count; t++) {
         const tally_term *term = &terms->list[t];

@@ -293,12 +293,6 @@ static bool takes_table(const tally_terms *terms, const tally_recipe *recipe) {
     return recipe->has_teams && terms->count == 1 && terms->list[0].lane.table.number && recipe->group_threads <= 256;
 }
 
-/* Tells whether bytes of 0 that are no items may go to lanes. */
-static bool pads_bytes(const tally_terms *terms) {
-    const tally_term_lane *lane = &terms->list[0].lane;
-    return terms->inputs == 1 && !lane->bytes_hold && !lane->counts_zeros;
-}
-
 static void write_specialised(FILE *file, unsigned features, const tally_terms *terms, const tally_recipe *recipe) {
     fprintf(file, "\n/* specialised:");
     FOR_TERMS(terms, t) fprintf(file, " %s", terms->list[t].row_name);
@@ -339,7 +333,8 @@ static void write_specialised(FILE *file, unsigned features, const tally_terms *
     write_function(file, terms, "ACC", "lane_value(LANE a, CHUNK c)", "l_value", "a@, c.index, c.count%");
     if (terms->count == 1 && first->lane.bytes)
         fprintf(file, "#ifdef TAKES_BYTES\n#define lane_bytes l0_bytes\n#define BYTES_HOLD(p) (%s)\n%s#endif\n",
-                first->lane.bytes_hold ? "l0_bytes_hold((p).t0)" : "1", pads_bytes(terms) ? "#define PADS_BYTES\n" : "");
+                first->lane.bytes_hold ? "l0_bytes_hold((p).t0)" : "1",
+                tally_terms_pad_bytes(terms) ? "#define PADS_BYTES\n" : "");
     if (terms->count == 1 && first->lane.plain.step)
         fprintf(file,
                 "#define lane_plain(a, v, c) l0_plain(a, v%s)\n#define IMMODERATE %s_IMMODERATE\n#define NOT_PLAIN(w) (%s)\n",

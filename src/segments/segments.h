@@ -29,8 +29,8 @@ enum {
     TALLY_SEGMENT_ARG_LEAF,          /* u64: by axes: the first chunk of each segment */
     TALLY_SEGMENT_ARG_LEAVES,        /* u64: its chunks; of a fold: its partials */
     TALLY_SEGMENT_ARG_TEAM,          /* u32: threads that share a chunk; on CPUs the segments of a block */
-    TALLY_SEGMENT_ARG_WIDE,          /* u32: of columns: threads that have neighbours */
-    TALLY_SEGMENT_ARG_SPLIT,         /* u32: of columns: threads that share a chunk */
+    TALLY_SEGMENT_ARG_WIDE,          /* u32: of columns: threads that have neighbours; of staged rows: a warp's rows */
+    TALLY_SEGMENT_ARG_SPLIT,         /* u32: of columns: threads that share a chunk; of staged rows: strides */
     TALLY_SEGMENT_ARG_LAST,          /* u32, a TALLY_LAST_*: the launch writes results, or (NONE) partials */
     TALLY_SEGMENT_ARG_PARTIALS,      /* ACCs: the LEAVES of the first segment, of the next one, ... */
     TALLY_SEGMENT_ARG_COUNTS,        /* u64s: their items, with a mask */
@@ -91,7 +91,7 @@ enum { TALLY_SEGMENT_PROGRAMS(TALLY_SEGMENT_PROGRAM_NUMBER) TALLY_SEGMENT_PROGRA
 enum {
     TALLY_SEGMENT_BY_AXES = 1,
     TALLY_SEGMENT_BY_RUNS = 2,     /* by offsets or keys */
-    TALLY_SEGMENT_PLAIN = 4,       /* by axes, in teams, without mask and pivots; so are those up to LONG */
+    TALLY_SEGMENT_PLAIN = 4,       /* by axes, in teams, without mask and pivots; so are those up to LONG, but for TILES */
     TALLY_SEGMENT_ROWS_2 = 8,      /* items so small that a team loads two chunk rows at once */
     TALLY_SEGMENT_ROWS_4 = 16,     /* four */
     TALLY_SEGMENT_SHUFFLES = 32,   /* warps shuffle */

@@ -82,7 +82,7 @@ static void test_patterns(void **state) {
             for (int pattern = 0; pattern < PATTERNS; pattern++)
                 for (size_t k = 0; k < TALLY_ARRAY_LENGTH(shapes); k++) {
                     segments_axes c = segments_array(&shapes[k], LAYOUT_C, 0);
-                    c.items = (segments_items){pattern, MASK_RANDOM, (uint32_t)pattern % 4};
+                    c.items = (segments_items){pattern, MASK_RANDOM, (uint32_t)pattern % 4, 0};
                     segments_run_axes(&r, &c);
                 }
             segments_close(&r);
@@ -156,7 +156,7 @@ typedef struct columns {
 } columns;
 
 /* With this skew the first item is aligned: regions have 5 items before it. */
-#define ALIGNED 3
+#define ALIGNED 11
 
 static segments_axes columns_array(const columns *c, int strided) {
     segments_axes array = {.items.skew = c->skew, .out_strided = strided, .count = 4};
@@ -298,14 +298,17 @@ static void expect_rows(void **state, const rows_array *arrays, size_t count, ui
             desc.by = TALLY_BY_AXES;
             desc.variant = segments_variants[v];
             desc.max_n = max_n;
+            desc.max_segments = max_n / 4;
             desc.flags = flags;
             if (desc.op && !segments_is_here(state, &of)) continue;
             if (!segments_open(&r, direct_context(state), &desc, NULL)) continue;
             for (size_t a = 0; a < count; a++) {
                 const rows_array *of_rows = &arrays[a];
                 const int64_t step = of_rows->step, row = (int64_t)of_rows->length * (step < 0 ? -step : step) + of_rows->gap;
-                const segments_mask mask = !flags || a % 9 == 4 ? MASK_ONES : a % 9 == 7 ? MASK_ZEROS : MASK_RANDOM;
-                segments_axes array = {.items = {segments_usual_pattern(desc.op), mask, of_rows->skew}, .count = 2};
+                const size_t turn = (a + 2 * a / count) % 9;
+                const segments_mask mask = !flags || turn == 4 ? MASK_ONES : turn == 7 ? MASK_ZEROS : MASK_RANDOM;
+                segments_axes array = {.items = {segments_usual_pattern(desc.op), mask, of_rows->skew, 0}, .count = 2};
+                if (of_rows->skew == ALIGNED && turn != 3) array.items.mask_skew = ALIGNED;
                 array.axes[0] = (tally_axis){.extent = of_rows->rows, .in_stride = {row, row}, .out_stride = -3};
                 array.axes[1] = (tally_axis){.extent = of_rows->length, .reduced = 1, .in_stride = {step, step}};
                 array.axes[0].where_stride = (int64_t)of_rows->length;
@@ -377,6 +380,22 @@ static void expect_dense_rows(void **state, uint32_t flags) {
     expect_rows(state, arrays, 2 * LENGTHS, 0, flags);
 }
 
+/* So many rows that a warp has several turns of a tile, and several tiles. */
+static void expect_many_rows(void **state, uint32_t flags) {
+    static const rows_array arrays[] = {{600000, 5, 0, 1, ALIGNED}, {300001, 16, 0, 1, ALIGNED}, {300000, 9, 0, 1, 1},
+                                        {20000, 129, 0, 1, 2},      {20000, 160, 0, 1, ALIGNED}, {70000, 32, 0, 1, ALIGNED}};
+    if (segments_on_cpu(state)) test_skip("a CPU stages no rows");
+    expect_rows(state, arrays, TALLY_ARRAY_LENGTH(arrays), UINT64_C(1) << 23, flags);
+}
+
+static void test_many_dense_rows(void **state) {
+    expect_many_rows(state, 0);
+}
+
+static void test_many_masked_rows(void **state) {
+    expect_many_rows(state, TALLY_WHERE);
+}
+
 static void test_dense_rows(void **state) {
     expect_dense_rows(state, 0);
 }
@@ -417,5 +436,7 @@ const device_test segments_tests[] = {
     {"segments: rows of quads", test_quads},
     {"segments: rows without gaps", test_dense_rows},
     {"segments: masked rows without gaps", test_masked_dense_rows},
+    {"segments: many rows without gaps", test_many_dense_rows},
+    {"segments: many masked rows without gaps", test_many_masked_rows},
     {NULL, NULL},
 };

@@ -399,7 +399,7 @@ static void test_host_arrays(void **state) {
                       NULL);
         for (size_t k = s % 3; segments_fixed_shape(k, &shape); k += quick() ? 9 : 3) {
             segments_axes c = segments_array(&shape, (k + s) % LAYOUTS, k % 2);
-            c.items = (segments_items){segments_usual_pattern(of->op), MASK_RANDOM, (uint32_t)k % 8};
+            c.items = (segments_items){segments_usual_pattern(of->op), MASK_RANDOM, (uint32_t)k % 8, 0};
             segments_run_host_axes(&r, &c);
         }
         for (uint64_t k = 0; k < (quick() ? 5 : 30); k++) {

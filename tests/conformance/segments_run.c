@@ -197,7 +197,7 @@ segments_memory segments_memory_make(segments_run *r, const segments_items *item
         m.in[k] = segments_region_make(r->item_bytes, skew + 2 * k, in[k].first, in[k].count);
     if (r->inputs) fill_inputs(r, &m, items, in);
     if (r->desc.flags & TALLY_WHERE) {
-        m.where = segments_region_make(1, skew + 1, where.first, where.count);
+        m.where = segments_region_make(1, items->mask_skew ? items->mask_skew : skew + 1, where.first, where.count);
         fill_mask(r, segments_at(&m.where, -(int64_t)where.first), where.count, items->mask);
         m.items.where = segments_at(&m.where, 0);
         segments_upload(r, &m.where);

@@ -57,7 +57,8 @@ typedef enum segments_mask { MASK_RANDOM, MASK_ONES, MASK_ZEROS, MASK_KINDS } se
 typedef struct segments_items {
     int pattern;
     segments_mask mask;
-    uint32_t skew; /* items, bytes of the mask and results before the first of the case */
+    uint32_t skew;      /* items, bytes of the mask and results before the first of the case */
+    uint32_t mask_skew; /* bytes of the mask, if not 0 */
 } segments_items;
 
 /* ---- cases ----------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ void segments_expect_fixed(segments_run *r, segments_mask mask, uint64_t number,
         for (int other = 0; other < 2; other++) {
             segments_axes c =
                 segments_array(&shape, other ? 1 + (s + number) % (LAYOUTS - 1) : LAYOUT_C, (s + number) % 3 == 0);
-            c.items = (segments_items){pattern, mask, (uint32_t)((s + number) % 8)};
+            c.items = (segments_items){pattern, mask, (uint32_t)((s + number) % 8), 0};
             segments_run_axes(r, &c);
         }
     }
