@@ -132,7 +132,7 @@ static void print_usage(void) {
                  "--dtypes name some; --ops all and --dtypes all ask for it too. --plot draws a heat map",
                  NULL, "");
     print_option("forms LIST", "tables of other forms than whole arrays, of ", form_at,
-                 " ; `all` alone: every one. Scans are compared with "
+                 "; `all` alone: every one. Scans are compared with "
                  "a copy");
     print_option("bytes N",
                  "of each input of the grid (default: 1G on GPUs, 256M on CPUs), of other forms the most of an array (256M); "

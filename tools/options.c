@@ -141,7 +141,9 @@ cli_names option_names(const command_row *command) {
 static cli_exit set_option(arguments *a, const option_row *row, const char *value) {
     cli_options *options = &a->options;
     char *at = (char *)options + row->member;
-    a->given[row - option_table] = true;
+    bool *given = &a->given[row - option_table];
+    if (*given && row->value && row->member != AT(params)) return cli_usage("--%s is given twice", row->name);
+    *given = true;
     if (!row->value) {
         *(bool *)at = true;
     } else if (row->member != AT(params)) {

@@ -24,6 +24,7 @@ void test_bad_usage(void **unused) {
         {"reduce SUM x", {"SUM", "sum, min, max, prod"}, NULL, NULL},
         {"reduce sum", {"no file", "standard input"}, NULL, NULL},
         {"reduce sum --dtype", {"--dtype needs an argument"}, NULL, NULL},
+        {"reduce sum --axis 0 --axis 1 x", {"--axis is given twice"}, NULL, NULL},
         {"reduce sum --dtype f33 x", {"f33", "f32, f64, i32, u32", "c64, c128"}, NULL, NULL},
         {"reduce sum --variant fast x", {"fast", "auto, atomic_global"}, NULL, NULL},
         {"reduce sum --variant sequential x", {"--variant sequential", "canonical order", "study"}, NULL, NULL},
