@@ -380,7 +380,7 @@ static void expect_dense_rows(void **state, uint32_t flags) {
     expect_rows(state, arrays, 2 * LENGTHS, 0, flags);
 }
 
-/* So many rows that a warp has several turns of a tile, and several tiles. */
+/* Warps have several turns of a tile, and several tiles, where rows are so many. */
 static void expect_many_rows(void **state, uint32_t flags) {
     static const rows_array arrays[] = {{600000, 5, 0, 1, ALIGNED}, {300001, 16, 0, 1, ALIGNED}, {300000, 9, 0, 1, 1},
                                         {20000, 129, 0, 1, 2},      {20000, 160, 0, 1, ALIGNED}, {70000, 32, 0, 1, ALIGNED}};
