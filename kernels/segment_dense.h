@@ -15,7 +15,6 @@
  * pivot or mask is in memory waits for one load after another.
  */
 #if INPUTS == 1 && defined(SHUFFLES) && defined(BULK) && (ITEM_BYTES <= 4 || !defined(PLAIN))
-#define DENSE 1
 /* The most lanes of a thread: wide ones take more registers. */
 #define DENSE_LANES (ACC_BYTES <= 4 ? 32 : ACC_BYTES <= 8 ? 16 : 8)
 #define VECTOR_BYTES 16
