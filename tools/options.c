@@ -87,7 +87,9 @@ const option_row option_table[OPTION_COUNT] = {
      "gather or scatter"},
     {'o', "op", "OP", AT(op),
      "the operator that is studied; sum is the default; tune: sum, argmax or dot alone, else all three"},
-    {'n', "n", "N", AT(n), "so many items; 3*2^22 is the default; with --sweep, and of tune, the largest size"},
+    {'n', "n", "N", AT(n),
+     "so many items; 3*2^22 is the default; with --sweep the largest size; tune: inputs of up to so many items, else of any "
+     "number"},
     {'g', "group", "N", AT(group), "threads of a group, a power of two from 32 to 1024; else the variant's own"},
     {'f', "factor", "N", AT(factor), "of the variants that have one: items in sequence before the tree"},
     {'r', "runs", "N", AT(runs), "timed runs of each row, at least 7; 15 is the default; slow rows take fewer"},

@@ -88,6 +88,13 @@ static void print_field(FILE *file, unsigned value) {
         fprintf(file, " -");
 }
 
+/* Returns the bytes of an input that the last rows of a sweep reach; 0 means any size. --n ends a
+ * sweep early, and larger inputs are then not measured. */
+static uint64_t reach_of(const tuner *t, const sweep *s) {
+    const int last = LEAST_EXPONENT + s->sizes - 1;
+    return last < t->most_exponent ? UINT64_C(1) << last : 0;
+}
+
 /* Prints a row. `up_to` is the bytes of an input, a power of two; 0 means any size. */
 static void print_row(FILE *file, const tuner *t, const sweep *s, uint64_t up_to, const shape *best) {
     fprintf(file, "%s %s %s %zu ", t->info.device.backend, t->device, s->kind, tally_dtype_bytes(s->in));
@@ -102,15 +109,23 @@ static void print_row(FILE *file, const tuner *t, const sweep *s, uint64_t up_to
     fprintf(file, "\n");
 }
 
-/* Returns true if a new row replaces a line of the file: both begin with the same four words. */
+/* Returns the bytes that a row's fifth word reaches: "*", or a number as print_row writes it. */
+static uint64_t read_reach(const char *word) {
+    char *end;
+    const uint64_t number = strtoull(word, &end, 10);
+    return !number ? UINT64_MAX : number << (*end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0);
+}
+
+/* Returns true if a new row replaces a line of the file: both begin with the same four words, and
+ * the new row reaches as far. */
 static bool is_replaced(const char *line, const char *rows) {
-    char old[4][160], new[4][160];
-    if (sscanf(line, "%159s %159s %159s %159s", old[0], old[1], old[2], old[3]) != 4) return false;
+    char old[5][160], new[5][160];
+    if (sscanf(line, "%159s %159s %159s %159s %159s", old[0], old[1], old[2], old[3], old[4]) != 5) return false;
     for (const char *at = rows; *at; at = strchr(at, '\n') + 1) {
-        if (sscanf(at, "%159s %159s %159s %159s", new[0], new[1], new[2], new[3]) != 4) continue;
+        if (sscanf(at, "%159s %159s %159s %159s %159s", new[0], new[1], new[2], new[3], new[4]) != 5) continue;
         bool same = true;
         for (int i = 0; i < 4; i++) same = same && !strcmp(old[i], new[i]);
-        if (same) return true;
+        if (same && read_reach(new[4]) >= read_reach(old[4])) return true;
     }
     return false;
 }
@@ -245,7 +260,8 @@ static double fastest(const sweep *s, int size, size_t shapes) {
     return least;
 }
 
-/* Keeps rows for all sizes. Each row covers as many sizes as one shape is good for. */
+/* Keeps rows for the sizes that are measured. Each row covers as many of them as one shape is good
+ * for. */
 static void keep_best(const tuner *t, const sweep *s) {
     for (int size = 0, next; size < s->sizes; size = next) {
         size_t best = 0;
@@ -255,7 +271,8 @@ static void keep_best(const tuner *t, const sweep *s) {
             while (end < s->sizes && s->seconds[end][k] <= CLOSE * fastest(s, end, t->shape_count)) end++;
             if (end > next) next = end, best = k;
         }
-        print_row(t->rows, t, s, next < s->sizes ? UINT64_C(1) << (LEAST_EXPONENT + next - 1) : 0, &t->shapes[best]);
+        print_row(t->rows, t, s, next < s->sizes ? UINT64_C(1) << (LEAST_EXPONENT + next - 1) : reach_of(t, s),
+                  &t->shapes[best]);
     }
 }
 
@@ -305,7 +322,8 @@ static cli_exit tune_type(tuner *t, size_t kind, tally_dtype in) {
     if (!t->json) progress_wait(PROGRESS_COMPILING);
     for (int e = LEAST_EXPONENT; e <= t->most_exponent && code == CLI_DONE; e++) {
         const uint64_t n = (UINT64_C(1) << e) / tally_dtype_bytes(in);
-        if (n <= t->most_n || e == LEAST_EXPONENT) code = measure_size(t, &s, n, s.seconds[s.sizes++]);
+        code = measure_size(t, &s, n, s.seconds[s.sizes++]);
+        if (n >= t->most_n) break;
     }
     if (code != CLI_DONE) return code;
     keep_best(t, &s);

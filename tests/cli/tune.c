@@ -23,6 +23,12 @@ static void get_text(const char *path, char *text, size_t bytes) {
     fclose(f);
 }
 
+static unsigned count_rows(const char *text, const char *words) {
+    unsigned count = 0;
+    while ((text = strstr(text, words)) != NULL) text++, count++;
+    return count;
+}
+
 void test_tune(void **unused) {
     (void)unused;
     need_device();
@@ -42,7 +48,8 @@ void test_tune(void **unused) {
     get_text(path, text, sizeof(text));
     assert_non_null(strstr(text, kept));
     assert_null(strstr(text, "no row"));
-    assert_non_null(strstr(text, " sum 4 *"));
+    assert_non_null(strstr(text, " sum 4 32K"));
+    assert_null(strstr(text, " sum 4 *")); /* larger inputs are not measured */
     /* Programs use the rows. Another run replaces them. */
     char reduce[600];
     snprintf(reduce, sizeof(reduce), "reduce sum %s", nile);
@@ -51,7 +58,16 @@ void test_tune(void **unused) {
     r = run(&how, words);
     assert_int_equal(r.code, 0);
     get_text(path, again, sizeof(again));
-    assert_int_equal(strstr(again, " sum 4 *") && !strstr(strstr(again, " sum 4 *") + 1, " sum 4 *"), 1);
+    assert_int_equal(count_rows(again, " sum 4 32K"), 1);
+    /* A run of few items leaves the rows of larger inputs alone. */
+    snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 5", device);
+    r = run(&how, words);
+    assert_int_equal(r.code, 0);
+    assert_int_equal(count_lines(r.out), 2 + 1 + 1);
+    get_text(path, again, sizeof(again));
+    assert_int_equal(count_rows(again, " sum 4 8K"), 1);
+    assert_int_equal(count_rows(again, " sum 4 32K"), 1);
+    assert_int_equal(count_rows(again, " sum 4 *"), 0);
     /* A dry run leaves the file as it is. */
     snprintf(words, sizeof(words), "tune --backend %s --op sum --dtype f32 --n 2^11 --dry-run", device);
     r = run(&how, words);
@@ -70,7 +86,7 @@ void test_tune(void **unused) {
     r = run(&how, words);
     assert_int_equal(r.code, 0);
     get_text(path, again, sizeof(again));
-    assert_non_null(strstr(again, " sum 4 *"));
+    assert_non_null(strstr(again, " sum 4 8K"));
     remove(path);
 }
 
