@@ -19,8 +19,8 @@ const command_row command_table[] = {
      "write what OP gives of the items up to each item, a value for each; with --axis, of each row, column or other list "
      "along an axis"},
     {"check", cli_check, "", "bj", NULL, NULL,
-     "test every device against the host, bit by bit: reductions, scans, gathers, scatters, segments; with --backend, that "
-     "device alone"},
+     "test every device against the host, bit by bit: reductions, scans, gathers, scatters, segments; with --backend "
+     "A,B those devices alone"},
     {"gather", cli_gather, " FILE --index MAP --output OUT.npy", "bjtsN", "iO", NULL,
      "write OUT[i] = FILE[MAP[i]] for each i of MAP, which must be in bounds"},
     {"scatter", cli_scatter, " FILE --index MAP --output OUT.npy", "bjtsNSl", "iO", NULL,
@@ -41,7 +41,8 @@ const command_row command_table[] = {
 
 const option_row option_table[OPTION_COUNT] = {
     {'b', "backend", "SEL", AT(backend),
-     "cuda, opencl, opencl:1, opencl:pocl, or a list to try in order; else TALLY_BACKEND decides"},
+     "cuda, opencl, opencl:1, opencl:pocl, or a list to try in order (study and check take each of it); else TALLY_BACKEND "
+     "decides"},
     {'j', "json", NULL, AT(json), "print JSON, one object a line"},
     {'t', "dtype", "TYPE", AT(dtype),
      "FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default; tune: f32, f64, f16 or i8 alone, "

@@ -155,6 +155,19 @@ void test_help(void **unused) {
     assert_int_equal(count_lines(r.out), 1);
 }
 
+/* Each device of a list is checked, once. */
+static void check_list(void) {
+    static const char *const absent[] = {"--backend 'host:9': no such device"};
+    static const char *const empty[] = {"--backend 'host,,host'", "an entry is empty"};
+    char words[128];
+    snprintf(words, sizeof(words), "check --backend host:0,%s,host --json", device);
+    const result r = run(NULL, words);
+    if (r.code) fail_msg("check: exit code %d: %s%s", r.code, r.out, r.err);
+    assert_int_equal(count_lines(r.out), strncmp(device, "host", 4) ? 2 : 1);
+    must_refuse(NULL, "check --backend host,host:9", 1, absent, COUNT(absent));
+    must_refuse(NULL, "check --backend host,,host", 2, empty, COUNT(empty));
+}
+
 void test_check(void **unused) {
     (void)unused;
     char words[128];
@@ -189,4 +202,5 @@ void test_check(void **unused) {
                                        "\n  gather ", "\n  scatter ", "\n  segments  axes "};
     for (size_t i = 0; i < COUNT(says); i++)
         if (!strstr(table.out, says[i])) fail_msg("no '%s' in: %s", says[i], table.out);
+    check_list();
 }

@@ -238,17 +238,54 @@ static cli_exit check_device(const cli_options *options, const char *selection) 
     return code;
 }
 
-/* Checks the device that --backend chooses, by its index. */
-static cli_exit check_chosen(const cli_options *options) {
+#define MOST_DEVICES 16
+
+/* A device as "opencl:0". */
+typedef struct listed_device {
+    char text[40];
+} listed_device;
+
+/* Opens the device that an entry of --backend names, to find its index. */
+static cli_exit find_device(const char *entry, size_t length, listed_device *out) {
     tally_context *context = NULL;
     tally_context_info info;
-    char selection[40];
-    const cli_exit code = cli_open(options, &context);
+    char name[256];
+    snprintf(name, sizeof(name), "%.*s", (int)length, entry);
+    const cli_options options = {.backend = name};
+    const cli_exit code = cli_open(&options, &context);
     if (code != CLI_DONE) return code;
     tally_context_get_info(context, &info);
     tally_context_destroy(context);
-    snprintf(selection, sizeof(selection), "%s:%d", info.device.backend, info.device.index);
-    return check_device(options, selection);
+    snprintf(out->text, sizeof(out->text), "%s:%d", info.device.backend, info.device.index);
+    return CLI_DONE;
+}
+
+static bool is_listed(const listed_device *devices, size_t count, const listed_device *device) {
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(devices[i].text, device->text)) return true;
+    return false;
+}
+
+/* Checks each device of --backend's list, once. All must be here before one is checked. */
+static cli_exit check_chosen(const cli_options *options) {
+    listed_device devices[MOST_DEVICES], next;
+    size_t count = 0;
+    for (const char *at = options->backend; at;) {
+        const size_t length = strcspn(at, ",");
+        if (!length)
+            return cli_usage("--backend '%s': an entry is empty; check tests each device of the list", options->backend);
+        const cli_exit code = find_device(at, length, &next);
+        if (code != CLI_DONE) return code;
+        if (!is_listed(devices, count, &next)) {
+            if (count == MOST_DEVICES) return cli_usage("--backend %s: at most %d devices", options->backend, MOST_DEVICES);
+            devices[count++] = next;
+        }
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    cli_exit code = CLI_DONE;
+    for (size_t i = 0; i < count; i++)
+        if (check_device(options, devices[i].text) != CLI_DONE) code = CLI_FAILED;
+    return code;
 }
 
 cli_exit cli_check(const cli_options *options, int count, char **operands) {
