@@ -30,9 +30,10 @@ static uint64_t listed_of(const host_offsets *o, uint64_t s) {
 }
 
 /* Checks the offsets, and counts the long segments and their chunks. */
-static tally_status count_long(const host_offsets *o, tally_kept_offsets *kept) {
+static tally_status count_long(const tally_segments_plan *plan, const host_offsets *o, tally_kept_offsets *kept) {
     for (uint64_t s = 0; s < o->count; s++) {
-        if (begin_of(o, s) > end_of(o, s) || end_of(o, s) > o->end) return tally_offsets_fail(s, o->n);
+        if (begin_of(o, s) > end_of(o, s) || end_of(o, s) > o->end)
+            return tally_offsets_fail(plan, &(tally_bad_segment){s, begin_of(o, s), end_of(o, s), o->n, o->ends != NULL});
         const uint64_t chunks = listed_of(o, s);
         kept->chunks += chunks;
         kept->longs += chunks > 0;
@@ -134,7 +135,7 @@ static tally_status keep_offsets(tally_plan *base, tally_queue *queue, const tal
     if (a->ends) o.ends = read_array(plan, queue->handle, a->ends, a->ends_offset, a->count, &status);
     const tally_status waited = base->context->backend->queue_wait(queue->handle);
     if (!status) status = waited;
-    if (!status) status = count_long(&o, &kept);
+    if (!status) status = count_long(plan, &o, &kept);
     if (!status) status = upload(plan, queue->handle, &o, &kept);
     if (!status) status = grow(plan, kept.chunks);
     free(o.begins);

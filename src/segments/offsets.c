@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of segments by offsets. */
+#include <stdio.h>
 #include <string.h>
 
 #include "segments/segments.h"
@@ -8,8 +9,26 @@ uint64_t tally_segments_end(const tally_segments_plan *plan, uint64_t n) {
     return n < plan->last_offset ? n : plan->last_offset;
 }
 
+/* Reads an entry of an array of offsets. Enqueues the copy alone. */
+static tally_status read_offset(const tally_segments_plan *plan, void *queue, void *mem, uint64_t index, uint64_t *out) {
+    const uint64_t bytes = plan->offset_bytes;
+    *out = 0; /* the low bytes come first */
+    return plan->base.context->backend->copy_out(queue, mem, index * bytes, out, bytes);
+}
+
+/* Fails for segment s, whose offsets it reads. */
+static tally_status fail_at(const tally_segments_plan *plan, void *queue, const tally_segments_call *call, bool has_ends,
+                            uint64_t s) {
+    uint64_t begin, end;
+    tally_status status = read_offset(plan, queue, call->begins, call->begins_offset + s, &begin);
+    if (!status) status = read_offset(plan, queue, call->ends, call->ends_offset + s, &end);
+    const tally_status waited = plan->base.context->backend->queue_wait(queue);
+    if (status || waited) return status ? status : waited;
+    return tally_offsets_fail(plan, &(tally_bad_segment){s, begin, end, call->n, has_ends});
+}
+
 /* Waits until the offsets are checked. Errors: E_ARGUMENT for the first segment that is wrong. */
-static tally_status check_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call) {
+static tally_status check_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call, bool has_ends) {
     const tally_backend *backend = plan->base.context->backend;
     const uint64_t wanted = tally_ceil_div(call->count, plan->group_threads);
     const uint64_t groups = wanted < TALLY_CHECK_GROUPS ? wanted : TALLY_CHECK_GROUPS;
@@ -27,13 +46,35 @@ static tally_status check_offsets(tally_segments_plan *plan, void *queue, const 
     if (status || waited) return status ? status : waited;
     for (uint64_t g = 0; g < groups; g++)
         if (bad[g] < first) first = bad[g];
-    return first == TALLY_NO_INDEX ? TALLY_OK : tally_offsets_fail(first, call->n);
+    return first == TALLY_NO_INDEX ? TALLY_OK : fail_at(plan, queue, call, has_ends, first);
 }
 
-tally_status tally_offsets_fail(uint64_t s, uint64_t n) {
-    return tally_fail(TALLY_E_ARGUMENT,
-                      "segment %llu ends before it begins, or beyond the input's %llu items, or begins before item 0",
-                      (unsigned long long)s, (unsigned long long)n);
+/* Returns an offset that was read as an unsigned number as one of its type. Below 0: it is
+ * negative. */
+static int64_t signed_offset(const tally_segments_plan *plan, uint64_t offset) {
+    return plan->offset_bytes == 4 ? (int64_t)(int32_t)(uint32_t)offset : (int64_t)offset;
+}
+
+tally_status tally_offsets_fail(const tally_segments_plan *plan, const tally_bad_segment *bad) {
+    const bool begins_below = plan->has_signed_offsets && signed_offset(plan, bad->begin) < 0;
+    const bool ends_below = plan->has_signed_offsets && signed_offset(plan, bad->end) < 0;
+    const unsigned long long segment = bad->segment, wrong = begins_below ? bad->begin : bad->end;
+    char place[40], value[24], why[64];
+    if (bad->has_ends)
+        snprintf(place, sizeof(place), "%s[%llu]", begins_below ? "begins" : "ends", segment);
+    else
+        snprintf(place, sizeof(place), "offset %llu", segment + !begins_below);
+    if (begins_below || ends_below)
+        snprintf(value, sizeof(value), "%lld", (long long)signed_offset(plan, wrong));
+    else
+        snprintf(value, sizeof(value), "%llu", wrong);
+    if (begins_below || ends_below)
+        snprintf(why, sizeof(why), "%s before item 0", begins_below ? "begins" : "ends");
+    else if (bad->end < bad->begin)
+        snprintf(why, sizeof(why), "ends before it begins, at %llu", (unsigned long long)bad->begin);
+    else
+        snprintf(why, sizeof(why), "ends beyond the input's %llu items", (unsigned long long)bad->n);
+    return tally_fail(TALLY_E_ARGUMENT, "%s is %s: segment %llu %s", place, value, segment, why);
 }
 
 static tally_status check_sizes(const tally_segments_plan *plan, const tally_offsets_args *a) {
@@ -127,7 +168,7 @@ static tally_status reduce_offsets(tally_plan *base, tally_queue *queue, const t
     if (!status) status = check_apart(plan, a, &given, &places);
     if (status || !a->count) return status;
     take_offsets(plan, a, &call);
-    if (plan->check_offsets && !call.kept) status = check_offsets(plan, queue->handle, &call);
+    if (plan->check_offsets && !call.kept) status = check_offsets(plan, queue->handle, &call, a->ends != NULL);
     return status ? status : tally_segments_launch_offsets(plan, queue->handle, &call);
 }
 

@@ -224,6 +224,7 @@ static tally_status keep(tally_segments_plan *plan, const tally_segments_desc *d
     const bool apart = desc->flags & TALLY_APART;
     tally_segments_choose_form(plan, desc);
     plan->last_offset = desc->offsets == TALLY_I32 ? INT32_MAX : UINT64_MAX;
+    plan->has_signed_offsets = desc->offsets == TALLY_I32 || desc->offsets == TALLY_I64;
     plan->max_segments = desc->max_segments;
     plan->outs = terms->count && !apart ? 1 : terms->count;
     for (uint32_t t = 0; t < plan->outs; t++) plan->out[t] = apart ? terms->list[t].result : terms->result;

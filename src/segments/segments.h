@@ -155,8 +155,9 @@ struct tally_segments_plan {
     tally_segment_form form;
     uint64_t max_segments;
     uint64_t last_offset; /* by offsets: the largest that their type has */
-    uint64_t capacity;    /* chunks of a work list or of a launch; by offsets and keys 0: no segment is long */
-    uint32_t outs;        /* buffers of results */
+    bool has_signed_offsets;
+    uint64_t capacity; /* chunks of a work list or of a launch; by offsets and keys 0: no segment is long */
+    uint32_t outs;     /* buffers of results */
     tally_layout out[TALLY_MAX_TERMS];
     void *initial; /* a RESULT; NULL: none */
     union {        /* NULL: none */
@@ -273,8 +274,14 @@ void tally_kept_offsets_close(tally_kept_offsets *kept);
 
 /* Checks the plan, the queue, the sizes and the arrays of offsets of a call, and no outputs. */
 tally_status tally_offsets_check(tally_plan *base, const tally_queue *queue, const tally_offsets_args *args);
-/* Fails with E_ARGUMENT: segment s ends before it begins, or beyond n. */
-tally_status tally_offsets_fail(uint64_t s, uint64_t n);
+/* A segment of n items that ends before it begins, or beyond n. Its offsets are read as unsigned
+ * numbers of their width. */
+typedef struct tally_bad_segment {
+    uint64_t segment, begin, end, n;
+    bool has_ends; /* the ends are an array of their own */
+} tally_bad_segment;
+/* Fails with E_ARGUMENT. The text has the offset that is wrong, and its value. */
+tally_status tally_offsets_fail(const tally_segments_plan *plan, const tally_bad_segment *bad);
 
 /* ---- check.c --------------------------------------------------------------------------------- */
 

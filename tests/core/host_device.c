@@ -227,8 +227,8 @@ static void test_negative_offsets(void **unused) {
     MUST(tally_segments_plan_create(context, &desc, &plan));
     const tally_offsets_args args = {
         .size = sizeof(args), .in = {in}, .n = n, .begins = first, .ends = last, .count = 2, .out = {out}};
-    REFUSED(tally_reduce_offsets(plan, queue, &args), TALLY_E_ARGUMENT, "segment 1 ends");
-    REFUSED(tally_plan_keep_offsets(plan, queue, &args), TALLY_E_ARGUMENT, "segment 1 ends");
+    REFUSED(tally_reduce_offsets(plan, queue, &args), TALLY_E_ARGUMENT, "begins[1] is -8: segment 1 begins before item 0");
+    REFUSED(tally_plan_keep_offsets(plan, queue, &args), TALLY_E_ARGUMENT, "begins[1] is -8: segment 1 begins before item 0");
     assert_true(results[0] == 9 && results[1] == 9);
     ((uint8_t *)items)[9] = 7;
     begins[1] = 8, ends[1] = 12;

@@ -285,7 +285,7 @@ static void test_keep(void **unused) {
     for (uint64_t s = 0; s <= 20; s++) offsets[s] = 5 * s;
     offsets[7] = 101;
     MUST(tally_buffer_write(p.queue, p.begins, 0, offsets, sizeof(offsets)));
-    BAD_KEEP(p.offsets, (void)0, "segment 6 ends", "100 items");
+    BAD_KEEP(p.offsets, (void)0, "offset 7 is 101: segment 6 ends beyond the input's 100 items");
     BAD_OFFSETS(p.offsets, c.begins = NULL, "begins is NULL", "tally_plan_keep_offsets");
     offsets[7] = 35;
     const uint64_t before = tally_plan_workspace_bytes(p.offsets);
@@ -298,7 +298,7 @@ static void test_keep(void **unused) {
     BAD_OFFSETS(p.offsets, (c.begins = NULL, c.ends = p.lengths), "begins is NULL");
     offsets[3] = 1;
     MUST(tally_buffer_write(p.queue, p.begins, 0, offsets, sizeof(offsets)));
-    BAD_KEEP(p.offsets, (void)0, "segment 2 ends");
+    BAD_KEEP(p.offsets, (void)0, "offset 3 is 1: segment 2 ends before it begins, at 10");
     GOOD_OFFSETS(p.offsets, c.begins = NULL); /* the earlier ones stay */
     MUST(tally_queue_wait(p.queue));
     segments_close(&p);
