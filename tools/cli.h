@@ -136,6 +136,11 @@ cli_value cli_value_text(tally_dtype dtype, const void *value);
 json_object *cli_value_json(tally_dtype dtype, const void *value);
 /* Reads a value of the type; X+Yj too for complex ones. Returns false for any other text. */
 bool cli_value_read(tally_dtype dtype, const char *text, void *value);
+/* The values that cli_value_read takes: "a whole number from 0 to 255 is needed". */
+typedef struct cli_needed {
+    char text[96];
+} cli_needed;
+cli_needed cli_value_needed(tally_dtype dtype);
 
 /* Parts of a value. A complex type has two parts, whose type cli_part_dtype returns. A real type is
  * its own only part. cli_part_number returns a part as a number. cli_part_store stores the part

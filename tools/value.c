@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c: items and results of all types as text and as JSON. */
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -182,6 +183,31 @@ static bool read_truth(const char *text, void *value) {
     const bool is_true = !strcmp(text, "true");
     if (is_true || !strcmp(text, "false")) return *(unsigned char *)value = is_true, true;
     return read_integer(TALLY_BOOL, text, value);
+}
+
+/* Returns the largest number of a float type. */
+static double most_of(tally_dtype dtype) {
+    const uint16_t half = dtype == TALLY_F16 ? 0x7bff : 0x7f7f;
+    if (dtype == TALLY_F32 || dtype == TALLY_F64) return dtype == TALLY_F32 ? (double)FLT_MAX : DBL_MAX;
+    return cli_part_number(dtype, &half);
+}
+
+cli_needed cli_value_needed(tally_dtype dtype) {
+    cli_needed out;
+    const tally_kind kind = tally_dtype_kind(dtype);
+    const unsigned bits = 8 * (unsigned)tally_dtype_bytes(dtype);
+    if (kind == TALLY_KIND_BOOL)
+        snprintf(out.text, sizeof(out.text), "true or false is needed");
+    else if (kind == TALLY_KIND_SIGNED)
+        snprintf(out.text, sizeof(out.text), "a whole number from %" PRId64 " to %" PRId64 " is needed",
+                 INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits));
+    else if (kind == TALLY_KIND_UNSIGNED)
+        snprintf(out.text, sizeof(out.text), "a whole number from 0 to %" PRIu64 " is needed", UINT64_MAX >> (64 - bits));
+    else
+        snprintf(out.text, sizeof(out.text), "%s is needed, of at most %.5g if it is finite",
+                 kind == TALLY_KIND_COMPLEX ? "a number such as 1.5 or 1.5+2j" : "a real number such as 1.5, -2e3 or inf",
+                 most_of(cli_part_dtype(dtype)));
+    return out;
 }
 
 bool cli_value_read(tally_dtype dtype, const char *text, void *value) {

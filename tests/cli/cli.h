@@ -185,6 +185,7 @@ void test_tables(void **unused);
 void test_segments_json(void **unused);
 void test_segments_usage(void **unused);
 void test_segments_refused(void **unused);
+void test_segments_values(void **unused);
 
 void test_scan(void **unused);
 void test_scan_options(void **unused);

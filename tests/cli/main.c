@@ -97,6 +97,7 @@ static const struct CMUnitTest tests[] = {
     ON_HOST(test_segments_json),
     ON_HOST(test_segments_usage),
     ON_HOST(test_segments_refused),
+    ON_HOST(test_segments_values),
     cmocka_unit_test(test_selection),
     cmocka_unit_test(test_home),
     cmocka_unit_test(test_listings),

@@ -99,8 +99,8 @@ static bool read_initial(segments *s) {
         const size_t length = strcspn(at, ",");
         snprintf(text.text, sizeof(text.text), "%.*s", (int)length, at);
         if (length >= sizeof(text.text) || !cli_value_read(value->dtype, text.text, s->initial + value->offset)) {
-            cli_report("--initial %s: the result is %s, and '%s' is none", s->r->initial, tally_dtype_name(value->dtype),
-                       text.text);
+            cli_report("--initial %s: '%s' is no %s, the result's type: %s", s->r->initial, text.text,
+                       tally_dtype_name(value->dtype), cli_value_needed(value->dtype).text);
             return false;
         }
         at = at[length] ? at + length + 1 : NULL;

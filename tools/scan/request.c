@@ -66,7 +66,8 @@ static cli_exit read_axis(const char *text, scan_request *r) {
 
 bool scan_read_initial(const scan_request *r, tally_dtype dtype, void *item) {
     if (cli_value_read(dtype, r->initial, item)) return true;
-    cli_report("--initial %s: %s has items of %s, and this is none", r->initial, r->path, tally_dtype_name(dtype));
+    cli_report("--initial %s: this is no %s, the type of the items in %s: %s", r->initial, tally_dtype_name(dtype), r->path,
+               cli_value_needed(dtype).text);
     return false;
 }
 
