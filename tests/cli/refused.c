@@ -58,6 +58,25 @@ static void refuse_offsets(void) {
     must_refuse_rows(rows, COUNT(rows), 1);
 }
 
+/* The error of a mask names the shapes that fit. */
+static void refuse_masks(void) {
+    static const bad_row rows[] = {
+        {"reduce sum --axis 0 --where tall.npy wide.npy",
+         {"wide.npy and tall.npy: their shapes differ: (2, 3) and (3, 2): a mask of (2, 3) fits, or one that is repeated to "
+          "it, "
+          "as (3,) or (2, 1)\n"},
+         NULL,
+         NULL},
+        {"reduce sum --where tall.npy list.npy", {"(6,) and (3, 2): a mask of (6,) fits\n"}, NULL, NULL},
+        {"reduce sum --by list.npy --where tall.npy list.npy", {"(6,) and (3, 2): a mask of (6,) fits\n"}, NULL, NULL},
+        {"reduce sum --by wide.npy --where tall.npy wide.npy", {"(2, 3) and (3, 2): a mask of (2, 3) fits\n"}, NULL, NULL},
+    };
+    static const double items[6] = {1, 2, 3, 4, 5, 6};
+    write_npy("wide.npy", 1, own_descr('f', 8), "(2, 3)", items, sizeof(items));
+    write_npy("tall.npy", 1, "|b1", "(3, 2)", "\1\0\1\0\1\0", 6);
+    must_refuse_rows(rows, COUNT(rows), 1);
+}
+
 void test_segments_values(void **unused) {
     (void)unused;
     static const double items[6] = {1, 2, 3, 4, 5, 6};
@@ -66,4 +85,5 @@ void test_segments_values(void **unused) {
     write_file("items.bin", items, sizeof(items));
     refuse_initial();
     refuse_offsets();
+    refuse_masks();
 }

@@ -13,6 +13,23 @@ static bool differ(const char *path, const npy_shape *shape, const char *other, 
     return false;
 }
 
+/* Reports a mask of another shape, with the shapes that fit. Along axes a mask is repeated. */
+static bool misfit(const segments *s, bool is_repeated) {
+    const npy_shape *own = &s->shape, *mask = &s->where.shape;
+    const uint32_t last = own->dimensions - 1;
+    npy_shape column = *own, row = {.dimensions = 1};
+    char repeated[2 * sizeof(shape_text(own).text) + 64] = "";
+    if (is_repeated && own->dimensions > 1) {
+        row.lengths[0] = own->lengths[last];
+        column.lengths[last] = 1;
+        snprintf(repeated, sizeof(repeated), ", or one that is repeated to it, as %s or %s", shape_text(&row).text,
+                 shape_text(&column).text);
+    }
+    cli_report("%s and %s: their shapes differ: %s and %s: a mask of %s fits%s", s->files[0], s->r->where, shape_text(own).text,
+               shape_text(mask).text, shape_text(own).text, repeated);
+    return false;
+}
+
 /* ---- axes ------------------------------------------------------------------------------------ */
 
 /* Makes `all` the shape that both have when extents of 1 are repeated. Axes are paired from the
@@ -41,7 +58,7 @@ static bool join_all(segments *s) {
     }
     npy_shape all = s->shape;
     if (!r->where || (join(&all, &s->where.shape) && shape_equal(&all, &s->shape))) return true;
-    return differ(s->files[0], &s->shape, r->where, &s->where.shape);
+    return misfit(s, true);
 }
 
 /* Returns the distance between neighbours along axis d of `shape`, in items of an array that is
@@ -106,7 +123,7 @@ static bool fit_equal(segments *s, const char *path, const array *a) {
 static bool fit_all(segments *s) {
     for (uint32_t k = 0; k < s->r->inputs; k++)
         if (!fit_equal(s, s->files[k], &s->in[k])) return false;
-    return !s->r->where || fit_equal(s, s->r->where, &s->where);
+    return !s->r->where || shape_equal(&s->shape, &s->where.shape) || misfit(s, false);
 }
 
 static void set_out(segments *s, uint64_t count) {
