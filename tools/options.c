@@ -100,7 +100,7 @@ const option_row option_table[OPTION_COUNT] = {
     {'p', "plot", "FILE", AT(plot), "draw it: an SVG file"},
     {'i', "index", "MAP", AT(index), "a .npy file of i32, u32, i64 or u64: the places, from 0 on"},
     {'O', "output", "OUT.npy", AT(output),
-     "or -o: the .npy file to write, whole or not at all; reduce prints a table without it"},
+     "or -o: the .npy file to write, whole or not at all; it may be an input; reduce prints a table without it"},
     {'s', "stencil", "FILE", AT(stencil), "a .npy file of bool, u8 or i8: move only where it is not zero"},
     {'N', "into", "FILE", AT(into), "what OUT holds where nothing is written (zeros, if this is not given): a .npy file"},
     {'S', "size", "N", AT(count), "items of OUT; else as many as FILE has, or those of --into"},

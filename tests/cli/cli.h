@@ -193,6 +193,7 @@ void test_scan_axis(void **unused);
 void test_scan_pieces(void **unused);
 void test_scan_usage(void **unused);
 void test_scan_refused(void **unused);
+void test_output_is_input(void **unused);
 void test_scan_interrupted(void **unused);
 void test_scan_ignores(void **unused);
 void test_gather(void **unused);

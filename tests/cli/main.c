@@ -118,6 +118,7 @@ static const struct CMUnitTest tests[] = {
     ON_HOST(test_scan_pieces),
     ON_HOST(test_scan_usage),
     ON_HOST(test_scan_refused),
+    ON_HOST(test_output_is_input),
     ON_HOST(test_scan_interrupted),
     ON_HOST(test_scan_ignores),
     cmocka_unit_test(test_study_json),

@@ -223,6 +223,36 @@ void test_scan_usage(void **unused) {
     expect_no_rest("bad usage");
 }
 
+/* The output may be an input, also through a link: it takes the file's place when it is whole. */
+void test_output_is_input(void **unused) {
+    (void)unused;
+    enum { N = 1 << 18 }; /* of several pieces */
+    static double ones[N], sums[N];
+    static uint32_t turned[N];
+    char path[512];
+    need_device();
+    for (uint32_t i = 0; i < N; i++) ones[i] = 1, sums[i] = i + 1, turned[i] = N - 1 - i;
+    write_npy("own.npy", 1, own_descr('f', 8), "(262144,)", ones, sizeof(ones));
+    must_run(NULL, "scan sum own.npy -o own.npy");
+    must_hold("own.npy", own_descr('f', 8), "False", "(262144,)", sums, sizeof(sums));
+    write_npy("own.npy", 1, own_descr('f', 8), "(262144,)", ones, sizeof(ones));
+    path_of("link.npy", path, sizeof(path));
+    assert_true(symlink("own.npy", path) == 0 || errno == EEXIST);
+    must_run(NULL, "scan sum --reverse own.npy -o link.npy");
+    for (uint32_t i = 0; i < N; i++) sums[i] = N - i;
+    must_hold("own.npy", own_descr('f', 8), "False", "(262144,)", sums, sizeof(sums));
+    write_npy("map.npy", 1, own_descr('u', 4), "(262144,)", turned, sizeof(turned));
+    must_run(NULL, "gather own.npy --index map.npy -o own.npy");
+    for (uint32_t i = 0; i < N; i++) sums[i] = i + 1;
+    must_hold("own.npy", own_descr('f', 8), "False", "(262144,)", sums, sizeof(sums));
+    must_run(NULL, "scatter map.npy --index map.npy -o map.npy");
+    for (uint32_t i = 0; i < N; i++) turned[i] = i;
+    must_hold("map.npy", own_descr('u', 4), "False", "(262144,)", turned, sizeof(turned));
+    const double sum = 0.5 * N * (N + 1.0);
+    must_run(NULL, "reduce sum --axis 0 own.npy -o own.npy");
+    must_hold("own.npy", own_descr('f', 8), "False", "()", &sum, sizeof(sum));
+}
+
 static void write_inputs(void) {
     static const double x[4] = {1, 2, 3, 4};
     char path[512];
