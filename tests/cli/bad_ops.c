@@ -74,13 +74,17 @@ void test_bad_own_operators(void **unused) {
     };
     const float x[2] = {1, 2};
     static const bad_row failures[] = {
-        {SUM_OF("x*blunder") "--dtype f32 own.raw", {"own.raw", "--load", "blunder"}, NULL, NULL},
+        {SUM_OF("x*blunder") "--dtype f32 own.raw", {"own.raw: --load 'x*blunder' does not compile: ", "blunder"}, NULL, NULL},
         {"reduce --load x --combine a+blunder --identity 0 --dtype f32 own.raw",
-         {"own.raw", "--combine", "blunder"},
+         {"own.raw: --combine 'a+blunder' does not compile: ", "blunder"},
          NULL,
          NULL},
-        {SUM_OF("x") "--finish a*p.blunder --dtype f32 own.raw", {"own.raw", "--finish", "blunder"}, NULL, NULL},
-        {SUM_OF("x*") "--dtype f32 own.raw", {"own.raw", "--load"}, NULL, NULL},
+        {SUM_OF("x") "--finish a*p.blunder --dtype f32 own.raw",
+         {"own.raw: --finish 'a*p.blunder' does not compile: ", "blunder"},
+         NULL,
+         NULL},
+        {SUM_OF("x*") "--dtype f32 own.raw", {"own.raw: --load 'x*' does not compile: "}, NULL, NULL},
+        {SUM_OF("x*") "--initial 1 --dtype f32 own.raw", {"own.raw: --load 'x*' does not compile: "}, NULL, NULL},
     };
     must_refuse_rows(rows, COUNT(rows), 2);
     need_compiler();

@@ -22,7 +22,7 @@ static bool create_feed(const reduce_request *r, const inputs *in, const tally_r
     const int kept = reduce_silence();
     const tally_status status = tally_feed_create(r->context, desc, feed);
     reduce_unsilence(kept);
-    if (status) cli_report("%s: %s", in->name, reduce_custom_error().text);
+    if (status) cli_report("%s: %s", in->name, reduce_custom_error(r).text);
     return status == TALLY_OK;
 }
 

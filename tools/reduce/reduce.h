@@ -30,10 +30,11 @@ typedef struct reduce_request {
     uint32_t term_count;
     reduce_want wants[TALLY_MAX_TERMS]; /* in the order given */
     uint32_t want_count;
-    tally_custom_op *custom;               /* the only term; NULL: the terms are built-in ops */
-    uint32_t inputs;                       /* files for each result */
-    cli_types types;                       /* accumulator and result are in the terms */
-    tally_op_param params[CLI_MAX_PARAMS]; /* names are freed by reduce_forget */
+    tally_custom_op *custom;                        /* the only term; NULL: the terms are built-in ops */
+    const char *load, *combine, *identity, *finish; /* expressions of the custom op, as given */
+    uint32_t inputs;                                /* files for each result */
+    cli_types types;                                /* accumulator and result are in the terms */
+    tally_op_param params[CLI_MAX_PARAMS];          /* names are freed by reduce_forget */
     uint32_t param_count;
     const char *variant; /* as given */
     bool json, quiet;
@@ -60,8 +61,9 @@ cli_exit reduce_understand_form(const cli_options *options, reduce_request *r);
 
 /* custom.c: fills r->custom from the options. */
 cli_exit reduce_understand_custom(const cli_options *options, reduce_request *r);
-/* The library's last error in terms of the options. */
-cli_text reduce_custom_error(void);
+/* The library's last error in terms of the options. An expression that a compiler refuses comes
+ * first, in front of the compiler's words. */
+cli_text reduce_custom_error(const reduce_request *r);
 /* Silences stderr between the two calls. Some compilers (clang in POCL) print the number of a wrong
  * expression's errors on stderr, in addition to reporting them. Returns the argument of
  * reduce_unsilence. */

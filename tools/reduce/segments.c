@@ -34,7 +34,7 @@ static const struct form {
 };
 
 static bool failed(const segments *s) {
-    cli_report("%s: %s", s->files[0], s->r->custom ? reduce_custom_error().text : cli_last_error().text);
+    cli_report("%s: %s", s->files[0], s->r->custom ? reduce_custom_error(s->r).text : cli_last_error().text);
     return false;
 }
 
