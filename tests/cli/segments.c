@@ -336,6 +336,12 @@ void test_segments_json(void **unused) {
     expect_member(o, "op", "argmax");
     expect_member(o, "values", "[ null, null ]");
     json_object_put(o);
+    /* n counts the items that a mask leaves out. */
+    r = must_run(NULL, "reduce count_nonzero,mean --where flat_mask.npy --json flat.npy");
+    o = parse_line(&r, 1);
+    expect_member(o, "n", "6");
+    expect_member(o, "where", "flat_mask.npy");
+    json_object_put(o);
     r = must_run(NULL, "reduce sum --by keys.npy --json flat.npy");
     o = parse_line(&r, 0);
     expect_member(o, "keys", "[ -7, 9, 1 ]");
