@@ -12,6 +12,13 @@
 #include "tools/print/progress.h"
 #include "tools/print/wrap.h"
 
+/* cli_set_help's words. */
+static char help[32] = "tally";
+
+void cli_set_help(const char *words) {
+    snprintf(help, sizeof(help), "%s", words);
+}
+
 /* cli_capture's text, or NULL. */
 static char *captured;
 static size_t captured_bytes;
@@ -48,8 +55,10 @@ void cli_report(const char *format, ...) {
 
 cli_exit cli_usage(const char *format, ...) {
     va_list list;
+    char ending[sizeof(help) + 16];
+    snprintf(ending, sizeof(ending), " (see %s --help)", help);
     va_start(list, format);
-    report(" (see tally --help)", format, list);
+    report(ending, format, list);
     va_end(list);
     return CLI_USAGE;
 }

@@ -51,6 +51,8 @@ cli_command cli_devices, cli_variants, cli_list_ops, cli_reduce, cli_scan, cli_c
 void cli_report(const char *format, ...) TALLY_PRINTF(1, 2);
 /* Prints a line like cli_report, with a pointer to the help. Returns CLI_USAGE. */
 cli_exit cli_usage(const char *format, ...) TALLY_PRINTF(1, 2);
+/* Sets the words before --help in cli_usage's pointer: "tally reduce". They are "tally" before. */
+void cli_set_help(const char *words);
 /* From now on cli_report and cli_usage store the bare message in `text` instead of printing it, and
  * cut it to `bytes` bytes with its final 0. NULL ends this. */
 void cli_capture(char *text, size_t bytes);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "options.h"
@@ -41,12 +42,23 @@ static void block_file_limit(void) {
     sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
+/* Errors of usage point to the help of the first word that is a command; those of `tally help` to
+ * all of it. */
+static void point_to_help(char *const *words) {
+    char help[32];
+    while (*words && !command_find(*words)) words++;
+    if (!*words || strcmp(*words, "help") == 0) return;
+    snprintf(help, sizeof(help), "tally %s", *words);
+    cli_set_help(help);
+}
+
 int main(int argc, char **argv) {
     hold_standard_files();
     block_file_limit();
     progress_block_ignored();
     const command_row *command = argc > 1 ? command_find(argv[1]) : NULL;
     if (command && !command->run) return (int)program_run(command->name, argv + 1);
+    if (argc > 1) point_to_help(argv + 1);
     arguments a = {.words = calloc((size_t)argc + 1, sizeof(char *))};
     if (!a.words) return cli_report("out of memory"), CLI_FAILED;
     cli_exit code = arguments_parse(argc, argv, &a);
