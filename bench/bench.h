@@ -452,7 +452,7 @@ typedef struct bar_verdict {
 /* Judges a bar. `misses` gets a line for each case that failed; NULL: none. */
 bar_verdict bars_judge(const bench_bar *bar, const tally_device_info *const *devices, int device_count,
                        const bench_results *results, FILE *misses);
-/* Prints a line for each bar. Returns 0 if none failed and some case was measured. */
+/* Prints a line for each bar. Returns 0 if one passed and none failed. */
 int bars_print(const tally_device_info *const *devices, int device_count, const bench_results *results, int json);
 /* Prints the bars as a table in Markdown. */
 void bars_print_table(FILE *out);

@@ -40,6 +40,9 @@ int bits_print(const bench_results *all, FILE *out) {
             fprintf(out, "bits: %s of %s, n = %s: they differ between %d devices\n", task_name(r->task).text,
                     tally_dtype_name(r->in), units_items(r->n).text, devices);
     }
-    fprintf(out, "bits: of %d cases %d were compared between devices: %d differ\n", cases, compared, different);
+    if (compared)
+        fprintf(out, "bits: of %d cases %d were compared between devices: %d differ\n", cases, compared, different);
+    else
+        fprintf(out, "bits: nothing was compared: each case ran on one device alone\n");
     return different;
 }

@@ -121,8 +121,8 @@ static void print_usage(void) {
                  NULL, "");
     print_option("blocks N", "timed blocks of each engine, 7 to 101 (default: 15; with --bar 7)", NULL, "");
     print_option("bits",
-                 "also the bits that reductions and scans of rounded f32 and f64 inputs give: exit 1 unless all devices give "
-                 "the same",
+                 "also the bits that reductions and scans of rounded f32 and f64 inputs give: exit 1 if they differ between "
+                 "devices; one device alone compares nothing, and exits with 0",
                  NULL, "");
     print_option("json", "one JSON object a line instead of the table", NULL, "");
     print_option("plot FILE", "also charts of the bandwidths, as SVG", NULL, "");
@@ -145,7 +145,8 @@ static void print_usage(void) {
     print_option("compile", "with the grid: also the seconds that each cell's plan and first call took", NULL, "");
     print_option("bar",
                  "the cases that the project's bars need, and what became of each bar: exit 1 if one is missed, or if none "
-                 "could be shown; --primitive, --ops, --maps, --dtypes, --sizes and --peers leave cases out",
+                 "is passed; --primitive, --ops, --maps, --dtypes, --sizes and --peers leave cases out, and a bar is "
+                 "passed only if all of its cases ran",
                  NULL, "");
     print_option("help", "this text", NULL, "");
 }
