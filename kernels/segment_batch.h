@@ -23,9 +23,10 @@
 
 /* Words of local memory in which the threads of a group note what they find out about a batch: the
  * sizes of the classes; the segments up to the first that does not fit, or up to the first that
- * may; the items of the longest one that fits; the items of all that fit, and the end of the last.
+ * may; the items of the longest one that fits; the bits that any place in the tile has; the items
+ * of all that fit, and the end of the last.
  */
-enum { CUT = CLASSES, LONGEST, USED, REACH, FOUND };
+enum { CUT = CLASSES, LONGEST, PLACES, USED, REACH, FOUND };
 #define EMPTY_FOUND(found)                                                                                                     \
     if (THREAD_ID < FOUND) (found)[THREAD_ID] = THREAD_ID == CUT ? ~0U : 0;
 
@@ -52,10 +53,11 @@ typedef struct {
 } CALLED;
 
 /* `here` segments from number `at` on. Each thread has some, GROUP apart. The input's item `first`
- * is the first of them, and has place `skip` in the tile. */
+ * is the first of them, and has place `skip` in the tile. Segments of up to class `leaves` have a
+ * team of one thread. */
 typedef struct {
     u64 at, first;
-    u32 here, skip;
+    u32 here, skip, leaves;
     LOCAL u32 *found;
 } BATCH;
 /* Threads of a warp take part together, if one of them has a segment. */
@@ -154,7 +156,7 @@ INLINE void load_offsets(const CALLED *call, const BATCH *b, OFFSET_TYPE *begin,
  * batch is cut at the first that does not. Else it is cut at the first that is short enough. */
 INLINE void note_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b, const OFFSET_TYPE *begin,
                           const OFFSET_TYPE *end, u32 has_first) {
-    u32 longest = 0;
+    u32 longest = 0, places = 0;
     EACH_ROW(k, i) {
         const u32 n = low_word((u64)end[k] - (u64)begin[k]), place = low_word((u64)begin[k] - b->first);
         const u32 fits = n <= MOST_STAGED && (!has_first || place <= TILE_ITEMS - b->skip - n);
@@ -162,9 +164,11 @@ INLINE void note_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b
         if (call->lane == 0 && cuts) MIN_LOCAL(&b->found[CUT], i + LOWEST_OF(cuts));
         stage->notes[i] = NOTE(n, b->skip + place);
         if (fits) longest = max(longest, n);
+        if (fits && i < b->here) places |= place;
     }
     longest = most_of(longest);
-    if (call->lane == 0) MAX_LOCAL(&b->found[LONGEST], longest);
+    places = bits_of(places);
+    if (call->lane == 0) MAX_LOCAL(&b->found[LONGEST], longest), OR_LOCAL(&b->found[PLACES], places);
 }
 
 /* Adds up what the tile has of segments between which there may be other items. */
@@ -181,9 +185,13 @@ INLINE void survey_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH 
     if (call->lane == 0) ADD_LOCAL(&b->found[USED], used), MAX_LOCAL(&b->found[REACH], reach);
 }
 
-/* The classes in the order in which warps take turns: from LONG, a segment a turn, down to
- * LEAVES_CLASS, with the shorter ones that are listed, 32 segments a turn. */
-#define TURN_CLASSES (LONG - LEAVES_CLASS + 1)
+/* Segments at multiples of so many bytes share two banks of local memory. A thread then has OWN
+ * lanes of each, so that a warp loads from fewer segments at once. */
+#define ALIKE_BYTES 64
+INLINE u32 leaves_of(const BATCH *b) {
+    return b->found[PLACES] * ITEM_BYTES % ALIKE_BYTES ? LEAVES_CLASS : 0;
+}
+
 /* Tells whether threads take segments of up to OWN_CLASS alone, as they come. */
 #define HAS_OWN(own, here) (2 * (own) >= (here))
 
@@ -198,20 +206,20 @@ INLINE void list_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH *b
         number[k] = word_of(before, first) + COUNT_OF(alike & THREADS_BELOW(call->lane));
     }
     BARRIER
-    /* Thread t of a warp finds where class t begins, and which turn the t-th class in turn
-     * begins. */
-    const u32 is_turn = call->lane < TURN_CLASSES, of = is_turn ? LONG - call->lane : 0;
-    u32 own = call->lane < CLASSES ? b->found[call->lane] : 0, begin = own, turns = 0;
-    if (is_turn) turns = b->found[of];
-    if (is_turn && of == LEAVES_CLASS) {
-        u32 short_ones = 0;
+    /* Thread t of a warp finds where class t begins, and which turn the t-th class in turn begins.
+     * Warps take turns from class LONG, a segment a turn, down to `leaves`, with the shorter ones
+     * that are listed. */
+    const u32 is_turn = call->lane <= LONG - b->leaves, of = is_turn ? LONG - call->lane : 0;
+    u32 own = call->lane < CLASSES ? b->found[call->lane] : 0, begin = own, turns = 0, shorter = 0;
 #pragma unroll
-        for (u32 k = 0; k <= OWN_CLASS; k++) short_ones += b->found[k];
-        turns = short_ones + (LEAVES_CLASS > OWN_CLASS ? turns : 0);
-        if (HAS_OWN(short_ones, b->here)) turns -= short_ones;
-    }
-    /* Of a class below LONG, 32 threads take 32 >> (of - LEAVES_CLASS) segments. */
-    if (is_turn && of < LONG) turns = (turns + (WIDTH >> (of - LEAVES_CLASS)) - 1) >> (LONG - 1 - of + LEAVES_CLASS);
+    for (u32 k = 0; k <= OWN_CLASS; k++) shorter += b->found[k];
+    const u32 least = HAS_OWN(shorter, b->here) ? OWN_CLASS + 1 : 0;
+#pragma unroll
+    for (u32 k = 0; k <= LEAVES_CLASS; k++)
+        if (is_turn && of == b->leaves && k < of && k >= least) turns += b->found[k];
+    if (is_turn && of >= least) turns += b->found[of];
+    /* Of a class below LONG, 32 threads take 32 >> (of - leaves) segments. */
+    if (is_turn && of < LONG) turns = (turns + (WIDTH >> (of - b->leaves)) - 1) >> (LONG - 1 - of + b->leaves);
 #pragma unroll
     for (u32 by = 1; by < CLASSES; by *= 2) {
         const u32 other = word_of(begin, (call->lane - by) % WIDTH), others = word_of(turns, (call->lane - by) % WIDTH);

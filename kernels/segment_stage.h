@@ -38,20 +38,20 @@ INLINE void reduce_own(const CALLED *call, const LOCAL STAGE *stage, const BATCH
 }
 
 /* Reduces the listed segments in the tile, the longest ones first: those of class LONG by warps,
- * and the others by teams whose threads have LEAVES lanes each. If `has_own`, those of OWN_CLASS
- * and shorter ones are reduced already. */
+ * and the others by teams whose threads have up to LEAVES lanes each. If `has_own`, those of
+ * OWN_CLASS and shorter ones are reduced already. */
 INLINE void reduce_listed(const CALLED *call, const LOCAL STAGE *stage, const BATCH *b, u32 has_own) {
-    const u32 ends = call->lane < TURN_CLASSES ? stage->turns[call->lane] : ~0U;
-    const u32 turns = word_of(ends, TURN_CLASSES - 1);
+    const u32 last_of = LONG - b->leaves, ends = call->lane <= last_of ? stage->turns[call->lane] : ~0U;
+    const u32 turns = word_of(ends, last_of);
 #pragma unroll 1
     for (u32 turn = call->thread / WIDTH; turn < turns; turn += WARPS) {
         const u32 c = COUNT_OF(ballot_of(turn >= ends)), own = turn - (c ? word_of(ends, c - 1) : 0), of = LONG - c;
-        const u32 from = of > LEAVES_CLASS ? of : has_own ? OWN_CLASS + 1 : 0;
+        const u32 from = of > b->leaves ? of : has_own ? OWN_CLASS + 1 : 0;
         const u32 first = stage->firsts[from], last = stage->firsts[of + 1] - 1;
         if (c == 0) {
             reduce_staged(call, stage, b, stage->members[first + own], 1, OWN, call->lane, WIDTH, TILED_CHUNK);
         } else {
-            const u32 log = of - LEAVES_CLASS, team = 1U << log, m = first + ((own * WIDTH + call->lane) >> log);
+            const u32 log = of - b->leaves, team = 1U << log, m = first + ((own * WIDTH + call->lane) >> log);
             reduce_staged(call, stage, b, stage->members[min(m, last)], m <= last, LEAVES, call->lane & (team - 1), team,
                           TILED_SHORT);
         }
@@ -184,6 +184,7 @@ INLINE u32 reduce_some(const CALLED *call, LOCAL STAGE *stage, u64 at, u32 here,
     }
     /* Offsets of one array are in order. What is staged may come behind segments that are not. */
     if (is_staged || one_array) b.here = max(min(here, b.found[CUT]), 1U);
+    b.leaves = is_staged ? leaves_of(&b) : 0;
     const u32 is_listed = !is_staged || b.found[LONGEST] > OWN_ITEMS;
     if (is_listed) list_segments(call, stage, &b);
     if (!is_staged) {

@@ -86,6 +86,13 @@ INLINE TILED tiled_on(TILED place, u32 items) {
 /* Adds the items of TILE_STEP lanes of thread t, from lane `first` on. A lane has an item if its
  * number is below `mine`, or, if `whole`, always. With a mask, returns the number of items. */
 #define TILE_STEP 8
+/* Narrow items behind a segment's end may be loaded where a chunk row of them has room behind a
+ * tile's items, as in STAGE. */
+#ifdef STAGES
+#define MAY_PASS_END (ITEM_BYTES <= 4)
+#else
+#define MAY_PASS_END 0
+#endif
 INLINE u32 add_lanes(LANE *own, TILED from, CHUNK c, u32 row, u32 first, u32 most, u32 t, u32 team, u32 mine, u32 whole,
                      PARAMS p) {
     ITEMS v[TILE_STEP];
@@ -94,7 +101,7 @@ INLINE u32 add_lanes(LANE *own, TILED from, CHUNK c, u32 row, u32 first, u32 mos
 #pragma unroll
     for (u32 j = 0; j < TILE_STEP; j++) {
         is[j] = first + j < most && (whole || first + j < mine);
-        if (first + j < most) v[j] = whole ? staged_items(from.at) : staged_items_if(from.at, is[j]);
+        if (first + j < most) v[j] = whole || MAY_PASS_END ? staged_items(from.at) : staged_items_if(from.at, is[j]);
 #ifdef WHERE
         is[j] = staged_mask_if(from.mask, is[j]);
         has += is[j] != 0;

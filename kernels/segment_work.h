@@ -2,9 +2,9 @@
 /*
  * segment_work: reductions of segments by offsets on GPUs.
  *
- * Computes: tally_segments_teams the results of segments of up to a chunk, and a work list of the
- * chunks of longer ones; tally_segments_chunks the partials of these chunks; tally_segments_fold
- * the results of the longer segments.
+ * Computes: tally_segments_teams, or tally_segments_alone, the results of segments of up to a
+ * chunk, and a work list of the chunks of longer ones; tally_segments_chunks the partials of these
+ * chunks; tally_segments_fold the results of the longer segments.
  * How: a group sorts its segments by length into classes. Each class is reduced by teams of a size
  * that fits it. Atomics give out the places on the work list, in any order. That order does not
  * matter, because partials are combined in the order of a segment's own chunks.
@@ -245,6 +245,42 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
     }
 }
 
+#endif
+
+#ifdef SHUFFLES
+/* Puts segment s on the work list, by a warp. Returns 0 if the list has no room. */
+INLINE u32 enlist_by_warp(u64 s, u64 chunks, u32 lane, GLOBAL u64 *work, u64 capacity) {
+    u32 place = 0;
+    if (lane == 0) {
+        place = (u32)take_places(chunks, work, capacity);
+        if (place != capacity) list_long(s, place, chunks, work, capacity);
+    }
+    asm volatile("shfl.sync.idx.b32 %0, %0, 0, 0x1f, 0xffffffff;" : "+r"(place));
+    if (place == capacity) return 0;
+#pragma unroll 1
+    for (u64 k = lane; k < chunks; k += WIDTH) list_chunk(s, k, place, work);
+    return 1;
+}
+
+/* Does what tally_segments_teams does: each warp takes a segment at a time, from global memory. */
+KERNEL BOUNDS_OF(768 / GROUP) void tally_segments_alone(CALL_ARGS) {
+    OPEN;
+    const u64 segments = SEGMENTS;
+#pragma unroll 1
+    for (u64 s = GROUP_ID * (GROUP / WIDTH) + thread / WIDTH; s < segments; s += GROUP_COUNT * (GROUP / WIDTH)) {
+        const SEGMENT segment = SEGMENT_OF(s);
+        const u64 chunks = CHUNKS_OF(segment.n);
+        if (chunks > 1 && (!lists || enlist_by_warp(s, chunks, t, work, capacity))) continue;
+        PART level[MOST_LEVELS], all = part_identity();
+#pragma unroll 1
+        for (u64 k = 0; k < chunks; k++) {
+            all = team_part(&segment, 0, k, t, WIDTH, BY_STEPS, 0);
+            if (chunks > 1) push_part(level, k, all);
+        }
+        if (chunks > 1) all = counted_part(level, chunks);
+        if (t == 0) put_part(all, segment.n, out, segment.out, initial, params);
+    }
+}
 #endif
 
 KERNEL BOUNDS void tally_segments_chunks(CALL_ARGS) {

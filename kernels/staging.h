@@ -15,12 +15,14 @@
 #define ADD_LOCAL(at, some) atomicAdd(at, some)
 #define MIN_LOCAL(at, some) atomicMin(at, some)
 #define MAX_LOCAL(at, some) atomicMax(at, some)
+#define OR_LOCAL(at, some) atomicOr(at, some)
 #else
 #define LEADING_ZEROS(word) clz((u32)(word))
 #define COUNT_OF(mask) popcount((u32)(mask))
 #define ADD_LOCAL(at, some) atomic_add((volatile LOCAL u32 *)(at), some)
 #define MIN_LOCAL(at, some) atomic_min((volatile LOCAL u32 *)(at), some)
 #define MAX_LOCAL(at, some) atomic_max((volatile LOCAL u32 *)(at), some)
+#define OR_LOCAL(at, some) atomic_or((volatile LOCAL u32 *)(at), some)
 #endif
 
 #define WARPS (GROUP / WIDTH)
@@ -43,15 +45,16 @@ INLINE u32 equals_of(u32 word) {
     return mask;
 }
 
-/* most_of returns the largest word of all threads, sum_of their sum. */
+/* most_of returns the largest word of all threads, sum_of their sum, bits_of the bits of any. */
 #define REDUCE_BY(NAME, MODE)                                                                                                  \
     INLINE u32 NAME(u32 word) {                                                                                                \
         u32 all;                                                                                                               \
-        asm volatile("redux.sync." MODE ".u32 %0, %1, 0xffffffff;" : "=r"(all) : "r"(word));                                   \
+        asm volatile("redux.sync." MODE " %0, %1, 0xffffffff;" : "=r"(all) : "r"(word));                                       \
         return all;                                                                                                            \
     }
-REDUCE_BY(most_of, "max")
-REDUCE_BY(sum_of, "add")
+REDUCE_BY(most_of, "max.u32")
+REDUCE_BY(sum_of, "add.u32")
+REDUCE_BY(bits_of, "or.b32")
 
 /* Returns the word of thread t. */
 INLINE u32 word_of(u32 word, u32 t) {

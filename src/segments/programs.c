@@ -180,6 +180,9 @@ static unsigned when_by_ops(const tally_segments_plan *plan) {
     const tally_terms *terms = &plan->base.terms;
     const uint64_t flight = tally_segments_flight(terms);
     unsigned when = TALLY_SEGMENT_BY_AXES;
+    const bool shuffles =
+        plan->variant->has_teams && tally_lacking_feature(context, 1u << TALLY_FEATURE_PTX) == TALLY_FEATURE_END;
+    if (plan->by == TALLY_BY_OFFSETS && shuffles) return TALLY_SEGMENT_BY_RUNS | TALLY_SEGMENT_ALONE;
     if (plan->by != TALLY_BY_AXES) return TALLY_SEGMENT_BY_RUNS;
     if (!plan->variant->has_teams) return when;
     if (takes_dense(plan)) when |= TALLY_SEGMENT_TILES;
@@ -188,7 +191,7 @@ static unsigned when_by_ops(const tally_segments_plan *plan) {
     if (flight >= 2) when |= TALLY_SEGMENT_ROWS_2;
     if (flight >= 4) when |= TALLY_SEGMENT_ROWS_4;
     if (tally_segments_take_long(plan)) when |= TALLY_SEGMENT_LONG;
-    if (tally_lacking_feature(context, 1u << TALLY_FEATURE_PTX) != TALLY_FEATURE_END) return when;
+    if (!shuffles) return when;
     when |= TALLY_SEGMENT_SHUFFLES;
     if (flight >= 2) when |= TALLY_SEGMENT_SHUFFLES_2;
     return terms->inputs > 1 ? when : when | TALLY_SEGMENT_FLAT;

@@ -100,8 +100,9 @@ enum {
     TALLY_SEGMENT_FLAT = 256,      /* warps shuffle; one input */
     TALLY_SEGMENT_LONG = 512,      /* few long rows */
     TALLY_SEGMENT_CHECK = 1024,    /* of offsets */
-    TALLY_SEGMENT_KEYS = 2048,
-    TALLY_SEGMENT_NOT_PLAIN = 4096 /* by axes, in teams, with a mask or pivots */
+    TALLY_SEGMENT_ALONE = 2048,    /* by offsets; warps shuffle */
+    TALLY_SEGMENT_KEYS = 4096,
+    TALLY_SEGMENT_NOT_PLAIN = 8192 /* by axes, in teams, with a mask or pivots */
 };
 
 /* X(member, entry point, program, when): the kernels of plans. */
@@ -124,6 +125,7 @@ enum {
     X(flat, "tally_segments_flat", COLUMNS, TALLY_SEGMENT_FLAT)                                                                \
     X(longs, "tally_segments_long", TILES, TALLY_SEGMENT_LONG)                                                                 \
     X(clear, "tally_segments_clear", TEAMS, TALLY_SEGMENT_BY_RUNS)                                                             \
+    X(alone, "tally_segments_alone", TEAMS, TALLY_SEGMENT_ALONE)                                                               \
     X(chunks, "tally_segments_chunks", TEAMS, TALLY_SEGMENT_BY_RUNS)                                                           \
     X(check_offsets, "tally_offsets_check", TEAMS, TALLY_SEGMENT_CHECK)                                                        \
     X(count_runs, "tally_keys_count", TEAMS, TALLY_SEGMENT_KEYS)                                                               \

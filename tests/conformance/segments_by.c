@@ -27,6 +27,8 @@ typedef enum list_kind {
     LIST_ONES,     /* 1 item each */
     LIST_SHORT,    /* 0 to 8 items */
     LIST_MEDIUM,   /* 0 to 100 items */
+    LIST_ALIKE,    /* 0 to 160 items, in multiples of 16 */
+    LIST_ROWS,     /* 0 to 2,000 items */
     LIST_LONG,     /* 0 to 9,000 items */
     LIST_ONE_LONG, /* short ones, but one of 12,000 items */
     LIST_CHUNKS,   /* lengths next to whole numbers of chunks */
@@ -47,6 +49,10 @@ static uint64_t length_of(list_kind kind, uint64_t s) {
         return pattern_random(s) % 9;
     case LIST_MEDIUM:
         return pattern_random(s) % 101;
+    case LIST_ALIKE:
+        return pattern_random(s) % 11 * 16;
+    case LIST_ROWS:
+        return pattern_random(s) % 2001;
     case LIST_LONG:
         return pattern_random(s) % 9001;
     case LIST_ONE_LONG:
@@ -77,7 +83,7 @@ static void fill_list(list *l, list_kind kind, uint64_t n) {
         fill_joined(l, kind);
         return;
     }
-    l->count = kind == LIST_UNORDERED ? n / 9 : n ? 60 : 3;
+    l->count = kind == LIST_UNORDERED ? n / 9 : !n ? 3 : kind == LIST_SAME ? 30 : 60;
     for (uint64_t s = 0; s < l->count; s++) {
         const uint64_t at = pattern_random(s) % (n + 1), length = pattern_random(s + 1000) % (n - at + 1);
         l->begins[s] = kind == LIST_UNORDERED ? (l->count - 1 - s) * 9 : kind == LIST_SAME ? 0 : at;

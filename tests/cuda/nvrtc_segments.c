@@ -99,6 +99,7 @@ static void test_cell(void **state) {
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(plain) && !form.offset_bytes && is_plain; k++)
         check_kernel(c, &terms, image.log, plain[k]);
     if (!form.offset_bytes && !is_plain) check_kernel(c, &terms, image.log, "tally_segments_single");
+    if (form.offset_bytes) check_kernel(c, &terms, image.log, "tally_segments_alone");
     if (stages(c) && !form.offset_bytes && terms.inputs == 1 && (!is_plain || tally_dtype_bytes(c->in) <= 4))
         check_kernel(c, &terms, image.log, "tally_segments_dense");
     tally_cuda_image_free(&image);
