@@ -43,6 +43,6 @@ int bits_print(const bench_results *all, FILE *out) {
     if (compared)
         fprintf(out, "bits: of %d cases %d were compared between devices: %d differ\n", cases, compared, different);
     else
-        fprintf(out, "bits: nothing was compared: each case ran on one device alone\n");
+        fprintf(out, "bits: nothing was compared: of %d cases none ran on two devices\n", cases);
     return different;
 }

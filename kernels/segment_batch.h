@@ -185,8 +185,8 @@ INLINE void survey_segments(const CALLED *call, LOCAL STAGE *stage, const BATCH 
     if (call->lane == 0) ADD_LOCAL(&b->found[USED], used), MAX_LOCAL(&b->found[REACH], reach);
 }
 
-/* Segments at multiples of so many bytes share two banks of local memory. A thread then has OWN
- * lanes of each, so that a warp loads from fewer segments at once. */
+/* Segments at multiples of so many bytes share two banks of local memory. A thread then has up to
+ * OWN items of each, so that a warp loads from fewer segments at once. */
 #define ALIKE_BYTES 64
 INLINE u32 leaves_of(const BATCH *b) {
     return b->found[PLACES] * ITEM_BYTES % ALIKE_BYTES ? LEAVES_CLASS : 0;

@@ -86,8 +86,8 @@ INLINE TILED tiled_on(TILED place, u32 items) {
 /* Adds the items of TILE_STEP lanes of thread t, from lane `first` on. A lane has an item if its
  * number is below `mine`, or, if `whole`, always. With a mask, returns the number of items. */
 #define TILE_STEP 8
-/* Narrow items behind a segment's end may be loaded where a chunk row of them has room behind a
- * tile's items, as in STAGE. */
+/* Narrow items behind a segment's end may be loaded where WIDTH * TILE_STEP words have room behind
+ * a tile's items, as in STAGE. */
 #ifdef STAGES
 #define MAY_PASS_END (ITEM_BYTES <= 4)
 #else

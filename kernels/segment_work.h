@@ -8,9 +8,10 @@
  * How: a group sorts its segments by length into classes. Each class is reduced by teams of a size
  * that fits it. Atomics give out the places on the work list, in any order. That order does not
  * matter, because partials are combined in the order of a segment's own chunks.
- * tally_segments_clear empties the list before. If `lists` is 0, the list was made before, and
- * tally_segments_teams leaves long segments alone.
+ * tally_segments_clear empties the list before. If `lists` is 0, the list was made before, and both
+ * kernels of shorter segments skip the long ones.
  * kernels/segment_stage.h has another tally_segments_teams where warps can stage items (STAGES).
+ * tally_segments_alone is for warps that shuffle, and segments so long that a tile has few of them.
  * Needs: kernels/segment_teams.h before it.
  * Why: lengths are known on the device alone, and one segment may have half of all items.
  */
@@ -247,7 +248,7 @@ KERNEL BOUNDS_OF(3) void tally_segments_teams(CALL_ARGS) {
 
 #endif
 
-#ifdef SHUFFLES
+#if defined(SHUFFLES) && !defined(NUMBER)
 /* Puts segment s on the work list, by a warp. Returns 0 if the list has no room. */
 INLINE u32 enlist_by_warp(u64 s, u64 chunks, u32 lane, GLOBAL u64 *work, u64 capacity) {
     u32 place = 0;

@@ -42,12 +42,12 @@ static void block_file_limit(void) {
     sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
-/* Errors of usage point to the help of the first word that is a command; those of `tally help` to
- * all of it. */
+/* Errors of usage point to the help of the command, the first word that is no option; those of
+ * `tally help` and of a word that is no command to all of it. */
 static void point_to_help(char *const *words) {
     char help[32];
-    while (*words && !command_find(*words)) words++;
-    if (!*words || strcmp(*words, "help") == 0) return;
+    while (*words && (*words)[0] == '-') words++;
+    if (!*words || !command_find(*words) || strcmp(*words, "help") == 0) return;
     snprintf(help, sizeof(help), "tally %s", *words);
     cli_set_help(help);
 }

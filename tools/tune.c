@@ -316,15 +316,19 @@ static tally_status fill(tuner *t, tally_dtype in) {
     return status ? status : waited;
 }
 
+/* Returns the exponent of the last size that is measured: the first that holds the items of --n. */
+static int last_exponent(const tuner *t, tally_dtype in) {
+    int e = LEAST_EXPONENT;
+    while (e < t->most_exponent && (UINT64_C(1) << e) / tally_dtype_bytes(in) < t->most_n) e++;
+    return e;
+}
+
 static cli_exit tune_type(tuner *t, size_t kind, tally_dtype in) {
     sweep s = {.op = kinds[kind].op, .in = in, .kind = kinds[kind].kind};
     cli_exit code = fill(t, in) ? complain("writing the items") : CLI_DONE;
     if (!t->json) progress_wait(PROGRESS_COMPILING);
-    for (int e = LEAST_EXPONENT; e <= t->most_exponent && code == CLI_DONE; e++) {
-        const uint64_t n = (UINT64_C(1) << e) / tally_dtype_bytes(in);
-        code = measure_size(t, &s, n, s.seconds[s.sizes++]);
-        if (n >= t->most_n) break;
-    }
+    for (int e = LEAST_EXPONENT; e <= last_exponent(t, in) && code == CLI_DONE; e++)
+        code = measure_size(t, &s, (UINT64_C(1) << e) / tally_dtype_bytes(in), s.seconds[s.sizes++]);
     if (code != CLI_DONE) return code;
     keep_best(t, &s);
     progress_end();
@@ -368,7 +372,7 @@ static cli_exit tune_all(tuner *t, const cli_options *options) {
         for (size_t d = 0; d < COUNT(dtypes); d++) {
             wanted[k][d] = (!options->op || !strcmp(options->op, tally_op_name(kinds[k].op))) &&
                            (!options->dtype || !strcmp(options->dtype, tally_dtype_name(dtypes[d])));
-            steps += wanted[k][d] * (uint64_t)(t->most_exponent - LEAST_EXPONENT + 1) * (t->shape_count + 1);
+            steps += wanted[k][d] * (uint64_t)(last_exponent(t, dtypes[d]) - LEAST_EXPONENT + 1) * (t->shape_count + 1);
         }
     if (!steps)
         return cli_usage("tune takes --op sum, argmax or dot and --dtype f32, f64, f16 or i8, one for each kind and width");

@@ -197,14 +197,14 @@ cli_needed cli_value_needed(tally_dtype dtype) {
     const tally_kind kind = tally_dtype_kind(dtype);
     const unsigned bits = 8 * (unsigned)tally_dtype_bytes(dtype);
     if (kind == TALLY_KIND_BOOL)
-        snprintf(out.text, sizeof(out.text), "true or false is needed");
+        snprintf(out.text, sizeof(out.text), "true, false, 1 or 0 is needed");
     else if (kind == TALLY_KIND_SIGNED)
         snprintf(out.text, sizeof(out.text), "a whole number from %" PRId64 " to %" PRId64 " is needed",
                  INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits));
     else if (kind == TALLY_KIND_UNSIGNED)
         snprintf(out.text, sizeof(out.text), "a whole number from 0 to %" PRIu64 " is needed", UINT64_MAX >> (64 - bits));
     else
-        snprintf(out.text, sizeof(out.text), "%s is needed, of at most %.5g if it is finite",
+        snprintf(out.text, sizeof(out.text), "%s is needed, of at most %.8g if it is finite",
                  kind == TALLY_KIND_COMPLEX ? "a number such as 1.5 or 1.5+2j" : "a real number such as 1.5, -2e3 or inf",
                  most_of(cli_part_dtype(dtype)));
     return out;

@@ -208,7 +208,7 @@ static cli_exit run(world *w, int argc, char **argv) {
     problem mine = {""};
     if (!a.words) snprintf(mine.text, sizeof(mine.text), "out of memory");
     if (!world_is_well(w, &mine)) return free(a.words), CLI_FAILED;
-    cli_set_help("tally reduce"); /* it has the options */
+    cli_set_help("tally-mpi");
     const int kept = w->rank ? reduce_silence() : -1;
     cli_exit code = arguments_parse(argc, argv, &a);
     const bool helps = a.options.help || (a.count && strcmp(a.words[0], "help") == 0);

@@ -273,9 +273,9 @@ static uint32_t batch_of(const tally_segments_plan *plan, uint64_t count, uint64
     return batch;
 }
 
-/* Tells whether each warp takes a segment from memory: those of up to a chunk on average, and of so
- * many bytes, where a byte counts twice. A tile would have few of them (docs/results/h200.md has
- * figures of several means). */
+/* Tells whether each warp reduces a segment straight from memory. Segments then have ALONE_BYTES of
+ * an input on average, or more, where an item of one byte counts as two, and at most a chunk. A
+ * tile would have few of them (docs/results/h200.md has figures of several means). */
 #define ALONE_BYTES 2000
 static bool are_alone(const tally_segments_plan *plan, uint64_t mean) {
     const uint64_t bytes = tally_dtype_bytes(plan->base.terms.in);
@@ -284,7 +284,7 @@ static bool are_alone(const tally_segments_plan *plan, uint64_t mean) {
 
 tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queue, const tally_segments_call *call) {
     const uint64_t mean = call->count ? tally_ceil_div(call->n, call->count) : 0;
-    const uint64_t teams = plan->variant->has_teams ? plan->group_threads / TALLY_WARP : 1; /* of the chunks */
+    const uint64_t teams = plan->variant->has_teams ? plan->group_threads / TALLY_WARP : 1; /* warps of a group */
     const tally_kept_offsets *kept = call->kept;
     uint64_t chunks = plan->capacity, longs = plan->capacity; /* the most */
     launch l;
@@ -307,9 +307,12 @@ tally_status tally_segments_launch_offsets(tally_segments_plan *plan, void *queu
     }
     if (!call->count) return TALLY_OK;
     tally_status status = chunks && l.lists ? run(&l, plan->clear, 1) : TALLY_OK;
-    const bool alone = are_alone(plan, mean);
-    if (alone) l.team = TALLY_WARP;
-    if (!status) status = run(&l, alone ? plan->alone : plan->teams, tally_ceil_div(call->count, alone ? teams : l.team));
+    if (!status && are_alone(plan, mean)) {
+        l.team = TALLY_WARP;
+        status = run(&l, plan->alone, tally_ceil_div(call->count, teams));
+    } else if (!status) {
+        status = run(&l, plan->teams, tally_ceil_div(call->count, l.team));
+    }
     if (!chunks || status) return status;
     l.team = TALLY_WARP;
     status = run_list(&l, plan->chunks, tally_ceil_div(chunks, teams));

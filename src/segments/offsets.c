@@ -9,7 +9,7 @@ uint64_t tally_segments_end(const tally_segments_plan *plan, uint64_t n) {
     return n < plan->last_offset ? n : plan->last_offset;
 }
 
-/* Reads an entry of an array of offsets. Enqueues the copy alone. */
+/* Reads an entry of an array of offsets. Only enqueues the copy: the caller waits. */
 static tally_status read_offset(const tally_segments_plan *plan, void *queue, void *mem, uint64_t index, uint64_t *out) {
     const uint64_t bytes = plan->offset_bytes;
     *out = 0; /* the low bytes come first */
@@ -49,8 +49,7 @@ static tally_status check_offsets(tally_segments_plan *plan, void *queue, const 
     return first == TALLY_NO_INDEX ? TALLY_OK : fail_at(plan, queue, call, has_ends, first);
 }
 
-/* Returns an offset that was read as an unsigned number as one of its type. Below 0: it is
- * negative. */
+/* Returns an offset as a signed number of its width. */
 static int64_t signed_offset(const tally_segments_plan *plan, uint64_t offset) {
     return plan->offset_bytes == 4 ? (int64_t)(int32_t)(uint32_t)offset : (int64_t)offset;
 }

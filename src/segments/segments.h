@@ -276,8 +276,8 @@ void tally_kept_offsets_close(tally_kept_offsets *kept);
 
 /* Checks the plan, the queue, the sizes and the arrays of offsets of a call, and no outputs. */
 tally_status tally_offsets_check(tally_plan *base, const tally_queue *queue, const tally_offsets_args *args);
-/* A segment of n items that ends before it begins, or beyond n. Its offsets are read as unsigned
- * numbers of their width. */
+/* A segment that ends before it begins, or beyond the input's n items. Its offsets are read as
+ * unsigned numbers of their width. */
 typedef struct tally_bad_segment {
     uint64_t segment, begin, end, n;
     bool has_ends; /* the ends are an array of their own */

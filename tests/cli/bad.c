@@ -20,6 +20,7 @@ void test_bad_usage(void **unused) {
         {"reduce sum x --frobnicate=3", {"--frobnicate=3", "--backend"}, NULL, NULL},
         {"reduce -q sum x", {"-q", "--backend"}, NULL, NULL},
         {"reduce", {"no operator", "sum, min, max, prod"}, NULL, NULL},
+        {"frobnicate check", {"frobnicate", "(see tally --help)\n"}, NULL, NULL},
         {"reduce frob x", {"frob", "sum, min, max, prod", "(see tally reduce --help)\n"}, NULL, NULL},
         {"reduce SUM x", {"SUM", "sum, min, max, prod"}, NULL, NULL},
         {"reduce sum", {"no file", "standard input"}, NULL, NULL},

@@ -27,8 +27,7 @@ typedef enum list_kind {
     LIST_ONES,     /* 1 item each */
     LIST_SHORT,    /* 0 to 8 items */
     LIST_MEDIUM,   /* 0 to 100 items */
-    LIST_ALIKE,    /* 0 to 160 items, in multiples of 16 */
-    LIST_ROWS,     /* 0 to 2,000 items */
+    LIST_ROWS,     /* 0 to 4,000 items; each fourth has none */
     LIST_LONG,     /* 0 to 9,000 items */
     LIST_ONE_LONG, /* short ones, but one of 12,000 items */
     LIST_CHUNKS,   /* lengths next to whole numbers of chunks */
@@ -36,6 +35,7 @@ typedef enum list_kind {
     LIST_JOINED_KINDS,
     LIST_OVERLAP = LIST_JOINED_KINDS, /* anywhere, of any length: many items in several segments */
     LIST_SAME,                        /* the same long segment again and again */
+    LIST_ALIKE,                       /* at multiples of 64 items, 64 or fewer of them */
     LIST_UNORDERED,                   /* apart from each other, from the last to the first */
     LIST_KINDS
 } list_kind;
@@ -49,10 +49,8 @@ static uint64_t length_of(list_kind kind, uint64_t s) {
         return pattern_random(s) % 9;
     case LIST_MEDIUM:
         return pattern_random(s) % 101;
-    case LIST_ALIKE:
-        return pattern_random(s) % 11 * 16;
     case LIST_ROWS:
-        return pattern_random(s) % 2001;
+        return s % 4 ? pattern_random(s) % 4001 : 0;
     case LIST_LONG:
         return pattern_random(s) % 9001;
     case LIST_ONE_LONG:
@@ -83,11 +81,15 @@ static void fill_list(list *l, list_kind kind, uint64_t n) {
         fill_joined(l, kind);
         return;
     }
-    l->count = kind == LIST_UNORDERED ? n / 9 : !n ? 3 : kind == LIST_SAME ? 30 : 60;
+    static const uint64_t strides[LIST_KINDS] = {[LIST_ALIKE] = 64, [LIST_UNORDERED] = 9};
+    l->count = strides[kind] ? n / strides[kind] : !n ? 3 : kind == LIST_SAME ? 20 : 60;
     for (uint64_t s = 0; s < l->count; s++) {
-        const uint64_t at = pattern_random(s) % (n + 1), length = pattern_random(s + 1000) % (n - at + 1);
-        l->begins[s] = kind == LIST_UNORDERED ? (l->count - 1 - s) * 9 : kind == LIST_SAME ? 0 : at;
-        l->ends[s] = kind == LIST_UNORDERED ? l->begins[s] + s % 8 : kind == LIST_SAME ? n : at + length;
+        uint64_t at = pattern_random(s) % (n + 1), length = pattern_random(s + 1000) % (n - at + 1);
+        if (kind == LIST_SAME) at = 0, length = n;
+        if (kind == LIST_ALIKE) at = 64 * s, length = s % 2 ? 64 : pattern_random(s) % 65;
+        if (kind == LIST_UNORDERED) at = (l->count - 1 - s) * 9, length = s % 8;
+        l->begins[s] = at;
+        l->ends[s] = at + length;
     }
 }
 

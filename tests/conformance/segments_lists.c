@@ -15,14 +15,15 @@ static void *must_alloc(uint64_t bytes) {
     return memory;
 }
 
-/* Fails unless the last error's text has the number, and not as a part of a longer one. */
-static void expect_number(uint64_t number, const char *about) {
-    char digits[24];
-    const int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+/* Fails unless the last error's text has the words and the number, which is no part of a longer
+ * one. */
+static void expect_number(const char *words, uint64_t number, const char *about) {
+    char wanted[64];
+    const int length = snprintf(wanted, sizeof wanted, "%s%llu", words, (unsigned long long)number);
     const char *text = tally_last_error();
-    for (const char *at = strstr(text, digits); at; at = strstr(at + 1, digits))
-        if ((at == text || !isdigit((unsigned char)at[-1])) && !isdigit((unsigned char)at[length])) return;
-    fail_msg("%s: the text should have the number %s: %s", about, digits, text);
+    for (const char *at = strstr(text, wanted); at; at = strstr(at + 1, wanted))
+        if ((*words || at == text || !isdigit((unsigned char)at[-1])) && !isdigit((unsigned char)at[length])) return;
+    fail_msg("%s: the text should have '%s': %s", about, wanted, text);
 }
 
 static segments_memory make_memory(segments_run *r, const segments_items *items, uint64_t n, uint64_t results) {
@@ -66,7 +67,7 @@ static void keep_offsets(segments_run *r, const segments_offsets *c, tally_offse
     const tally_status status = tally_plan_keep_offsets(r->plan, r->queue, args);
     if (status != (c->bad == TALLY_NO_INDEX ? TALLY_OK : TALLY_E_ARGUMENT))
         fail_msg("%s: kept: %s: %s", about, tally_status_name(status), status ? tally_last_error() : "");
-    if (status) expect_number(c->bad, about);
+    if (status) expect_number(": segment ", c->bad, about);
     args->begins = args->ends = NULL;
 }
 
@@ -102,7 +103,7 @@ void segments_run_offsets(segments_run *r, const segments_offsets *c) {
         const tally_status status = tally_reduce_offsets(r->plan, r->queue, &args);
         if (status != (is_good ? TALLY_OK : TALLY_E_ARGUMENT))
             fail_msg("%s: %s: %s", about, tally_status_name(status), status ? tally_last_error() : "");
-        if (!is_good) expect_number(c->bad, about);
+        if (!is_good) expect_number(": segment ", c->bad, about);
         if (is_good) put_values(r, &m, c->begins, ends, c->count);
         for (uint32_t t = 0; t < m.outs; t++) segments_expect(r, &m.out[t], "the result", about);
     }
@@ -208,7 +209,7 @@ void segments_run_keys(segments_run *r, const segments_keys *c) {
         const tally_status status = call(r, &m, &k);
         if (status != (fails ? TALLY_E_ARGUMENT : TALLY_OK))
             fail_msg("%s: %s: %s", k.about, tally_status_name(status), status ? tally_last_error() : "");
-        if (fails) expect_number(k.count, k.about);
+        if (fails) expect_number("", k.count, k.about);
         put_outputs(r, &m, &k, most);
         for (uint32_t t = 0; t < m.outs && fails; t++) allow_any(r, &m.out[t], most);
         if (fails && !c->no_keys) allow_any(r, &k.out_keys, most);

@@ -54,7 +54,7 @@ static test_choice choice;
  * are read through a pointer to the shape. */
 static bool may_spill(const cell *c, const tally_terms *terms, const char *kernel) {
     if (!strcmp(kernel, "tally_segments_long")) return false;
-    if (!strcmp(kernel, "tally_segments_dense")) return terms->acc.bytes > 8;
+    if (!strcmp(kernel, "tally_segments_dense") || !strcmp(kernel, "tally_segments_alone")) return terms->acc.bytes > 8;
     return terms->acc.bytes > 8 || tally_dtype_bytes(c->in) > 8 || strcmp(kernel, "tally_segments_teams") ||
            forms[c->form].offset_bytes;
 }
@@ -99,7 +99,7 @@ static void test_cell(void **state) {
     for (size_t k = 0; k < TALLY_ARRAY_LENGTH(plain) && !form.offset_bytes && is_plain; k++)
         check_kernel(c, &terms, image.log, plain[k]);
     if (!form.offset_bytes && !is_plain) check_kernel(c, &terms, image.log, "tally_segments_single");
-    if (form.offset_bytes) check_kernel(c, &terms, image.log, "tally_segments_alone");
+    if (form.offset_bytes && !form.has_number) check_kernel(c, &terms, image.log, "tally_segments_alone");
     if (stages(c) && !form.offset_bytes && terms.inputs == 1 && (!is_plain || tally_dtype_bytes(c->in) <= 4))
         check_kernel(c, &terms, image.log, "tally_segments_dense");
     tally_cuda_image_free(&image);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* custom.c: a custom op, from C expressions in options. */
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,20 +10,15 @@
 
 #define OWN_NAME "custom" /* the library's name for an operator without a name */
 
-#define NO_EXPRESSION SIZE_MAX
 #define MOST_SHOWN 120 /* characters of an expression in an error */
 
-/* The parts of a custom op: their words in the library's errors, their options, and the members of
- * a request that have their expressions. */
+/* The parts of a custom op: their words in the library's errors, and their options. The first ones
+ * are expressions. */
+#define EXPRESSIONS 4
 static const struct {
     const char *word, *option;
-    size_t member;
-} parts[] = {{"load", "load", offsetof(reduce_request, load)},
-             {"combine", "combine", offsetof(reduce_request, combine)},
-             {"identity", "identity", offsetof(reduce_request, identity)},
-             {"finish", "finish", offsetof(reduce_request, finish)},
-             {"parameter", "param", NO_EXPRESSION},
-             {"out", "out", NO_EXPRESSION}};
+} parts[] = {{"load", "load"},     {"combine", "combine"}, {"identity", "identity"},
+             {"finish", "finish"}, {"parameter", "param"}, {"out", "out"}};
 
 /* Replaces each `what` by `instead`, which is not longer and may be empty. */
 static void replace(char *text, const char *what, const char *instead) {
@@ -63,13 +57,14 @@ static const char *find_place(const char *text, const char *option) {
 
 cli_text reduce_custom_error(const reduce_request *r) {
     const cli_text error = error_of_options();
+    const char *const expressions[EXPRESSIONS] = {r->load, r->combine, r->identity, r->finish};
     const char *first = NULL, *option = NULL, *expression = NULL;
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        const char *const at = parts[i].member == NO_EXPRESSION ? NULL : find_place(error.text, parts[i].option);
+    for (size_t i = 0; i < EXPRESSIONS; i++) {
+        const char *const at = find_place(error.text, parts[i].option);
         if (!at || (first && first < at)) continue;
         first = at;
         option = parts[i].option;
-        expression = *(const char *const *)(const void *)((const char *)r + parts[i].member);
+        expression = expressions[i];
     }
     if (!expression) return error;
     cli_text out;
