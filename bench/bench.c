@@ -389,7 +389,7 @@ static int conclude_grid(const bench_run *run) {
         else
             grid_print(stdout, options, &run->results, &keys[k]);
     }
-    return options->plot && grid_figure(options->plot, options, &run->results, keys, count);
+    return options->plot && run->results.report_count && grid_figure(options->plot, options, &run->results, keys, count);
 }
 
 /* Prints the last messages and returns the exit status. */
@@ -406,7 +406,7 @@ static int conclude(bench_run *run) {
         fprintf(stderr, options->forms
                             ? "tally_bench: no case fits these options\n"
                             : "tally_bench: no case fits these options: scans have sum, min and max alone; an operator may not "
-                              "take the type; --cache cold is of reductions\n");
+                              "take the type; --cache cold is of reductions whose inputs have 128 KiB and more\n");
     if (options->bar) return bars_print(run->infos, run->device_count, &run->results, options->json) || failed;
     if (options->bits && bits_print(&run->results, options->json ? stderr : stdout)) failed = 1;
     return failed;

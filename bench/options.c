@@ -195,6 +195,7 @@ static int check_grid(const bench_options *options) {
 static int check_segments(const bench_options *options) {
     const int listed = options->primitives && is_listed(options->primitives, bench_primitives[BENCH_SEGMENTS].name);
     if (options->cases && !listed) return complain("--cases is of --primitive segments");
+    if (options->maps && !options->primitives && !options->bar) return complain("--maps is of --primitive gather and scatter");
     if (listed && (options->bar || options->plot || options->bits))
         return complain("segments have no --bar, --plot, --bits: their table has a column of bars");
     return 0;

@@ -25,7 +25,7 @@ static cli_exit choose(const cli_options *options, choice *out) {
         const cli_exit code = cli_open(options, &context);
         if (code != CLI_DONE) return code;
     } else if (tally_context_create(NULL, &context) != TALLY_OK) {
-        snprintf(out->reason, sizeof(out->reason), "%s", tally_last_error());
+        snprintf(out->reason, sizeof(out->reason), "%.1023s", cli_last_error().text);
         return CLI_DONE;
     }
     out->made = tally_context_get_info(context, &out->info) == TALLY_OK;

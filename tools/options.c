@@ -28,7 +28,8 @@ const command_row command_table[] = {
     {"study", cli_study, "", "bPontgfrvwjcp", NULL, NULL,
      "time every variant, checked, against what the device reads or copies; --backend A,B: side by side"},
     {"tune", cli_tune, "", "botnjd", NULL, NULL,
-     "find the fastest shapes of launches for the device and keep them for later programs; takes minutes, and changes no "
+     "find the fastest shapes of launches for the device and keep them for later programs; takes minutes (an interrupted run "
+     "keeps nothing), and changes no "
      "result"},
     {"bench", NULL, " [OPTION...]", "", NULL, NULL,
      "time reductions, scans, gathers, scatters or segments beside the peers that were there when tally was built: OpenMP, a "
@@ -42,7 +43,7 @@ const command_row command_table[] = {
 const option_row option_table[OPTION_COUNT] = {
     {'b', "backend", "SEL", AT(backend),
      "cuda, opencl, opencl:1, opencl:pocl, or a list to try in order (study and check take each of it); else TALLY_BACKEND "
-     "decides"},
+     "decides, but check takes every device"},
     {'j', "json", NULL, AT(json), "print JSON, one object a line"},
     {'t', "dtype", "TYPE", AT(dtype),
      "FILE is raw, items of TYPE in this machine's byte order; study: f32 is the default; tune: f32, f64, f16 or i8 alone, "

@@ -38,7 +38,7 @@ static cli_exit view_device(const cli_options *options, device_view *out) {
         if (code != CLI_DONE) return code;
     } else if (tally_context_create(NULL, &out->context) != TALLY_OK) {
         out->context = NULL;
-        snprintf(out->reason, sizeof(out->reason), "%s", tally_last_error());
+        snprintf(out->reason, sizeof(out->reason), "%.1023s", cli_last_error().text);
         return CLI_DONE;
     }
     if (tally_context_get_info(out->context, &info) == TALLY_OK)
@@ -74,7 +74,7 @@ static void add_rows(const device_view *view, cli_primitive of, json_object *row
         json_object_object_add(o, "factor", v.factor ? json_object_new_int64(v.factor) : NULL);
         json_object_object_add(o, "canonical", json_object_new_boolean(v.canonical));
         json_object_object_add(o, "runs", view->context ? json_object_new_boolean(runs) : NULL);
-        json_object_object_add(o, "reason", view->context && !runs ? cli_json_text(tally_last_error()) : NULL);
+        json_object_object_add(o, "reason", view->context && !runs ? cli_json_text(cli_last_error().text) : NULL);
         json_object_array_add(rows, o);
     }
 }

@@ -54,7 +54,7 @@ static test_choice choice;
  * are read through a pointer to the shape. */
 static bool may_spill(const cell *c, const tally_terms *terms, const char *kernel) {
     if (!strcmp(kernel, "tally_segments_long")) return false;
-    if (!strcmp(kernel, "tally_segments_dense") || !strcmp(kernel, "tally_segments_alone")) return terms->acc.bytes > 8;
+    if (!strcmp(kernel, "tally_segments_dense")) return terms->acc.bytes > 8;
     return terms->acc.bytes > 8 || tally_dtype_bytes(c->in) > 8 || strcmp(kernel, "tally_segments_teams") ||
            forms[c->form].offset_bytes;
 }
